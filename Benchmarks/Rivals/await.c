@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 15000 };
+enum { TIMEOUT_MS = 15000 };
 
 static void await(const struct sockaddr *address, socklen_t size) {
     const struct timespec step = {.tv_nsec = 1000000};
@@ -17,7 +17,7 @@ static void await(const struct sockaddr *address, socklen_t size) {
         bool there = connect(end, address, size) == 0;
         close(end);
         if (there) return;
-        if (ms > PATIENCE_MS) rival_fail("its daemon isn't there after %d ms", PATIENCE_MS);
+        if (ms > TIMEOUT_MS) rival_fail("its daemon isn't there after %d ms", TIMEOUT_MS);
         nanosleep(&step, NULL);
     }
 }

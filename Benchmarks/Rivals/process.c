@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILDREN_MAX = 8, PATIENCE_MS = 3000 };
+enum { CHILDREN_MAX = 8, TIMEOUT_MS = 3000 };
 
 static char directory[64];
 static char log_path[96];
@@ -86,7 +86,7 @@ static void child_ended(int number) {
 
 static void end_group(pid_t group) {
     const struct timespec step = {.tv_nsec = 1000000};
-    for (int ms = 0; ms < PATIENCE_MS && kill(-group, SIGKILL) == 0; ms++) nanosleep(&step, NULL);
+    for (int ms = 0; ms < TIMEOUT_MS && kill(-group, SIGKILL) == 0; ms++) nanosleep(&step, NULL);
 }
 
 static _Noreturn void keep_reclaim(int end) {

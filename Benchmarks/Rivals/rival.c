@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
-#define MARKER UINT32_MAX    // in place of a message's number: all that was sent has been sent
-#define START_PATIENCE_S 30  // a daemon or a peer that doesn't answer would leave the whole run waiting
+#define MARKER UINT32_MAX   // in place of a message's number: all that was sent has been sent
+#define START_TIMEOUT_S 30  // a daemon or a peer that doesn't answer would leave the whole run waiting
 #define SIZE_MAXIMUM (1u << 20)
 
 // To side 1, and its answer.
@@ -219,7 +219,7 @@ int main(int argc, char **argv) {
         return 64;
     }
     rival_begin();
-    alarm(START_PATIENCE_S);
+    alarm(START_TIMEOUT_S);
     message = aligned_alloc(64, SIZE_MAXIMUM);
     memset(message, 0, SIZE_MAXIMUM);
     if (this_rival.start != NULL) this_rival.start();

@@ -52,7 +52,7 @@ printf '%s\n' CShim/src/*/*.c Tests/scenarios/*.c |
 tell() { # tell BINARY SCENARIO MOMENTS
     local directory status=0
     directory=$(mktemp -d "$shared/XXXXXX")
-    TIDINGS_TEST_PATIENCE=${PATIENCE:-15} TIDINGS_TEST_MOMENTS=$3 timeout -k 5 240 \
+    TIDINGS_TEST_HANG_TIMEOUT=${HANG_TIMEOUT:-15} TIDINGS_TEST_MOMENTS=$3 timeout -k 5 240 \
         "$1" "$2_survives_a_fault_anywhere" "20261123" "$directory" </dev/null >"$directory.complaint" 2>&1 || status=$?
     rm -rf "$directory"
     head -c 600 "$directory.complaint" | tr '\0' ' ' | tail -n 1
@@ -94,7 +94,7 @@ failed=$(find "$work" -maxdepth 1 -name '*.failed' | wc -l)
 
 ${CC:-cc} "$work"/objects/*.o -lpthread -o "$work/ScenarioPeer"
 for scenario in a_small_post a_revoked_post; do
-    if ! complaint=$(PATIENCE=60 tell "$work/ScenarioPeer" "$scenario" 10); then
+    if ! complaint=$(HANG_TIMEOUT=60 tell "$work/ScenarioPeer" "$scenario" 10); then
         echo "without a mutant $scenario fails: $complaint"
         failed=$((failed + 1))
     fi

@@ -107,7 +107,7 @@ void checker_sees(void) {
     // The checker's own posts have returned, so they are committed. Before them may be positions that no participant
     // has decided yet.
     while (seen < world.number) {
-        result = tidings_next(world.prompt, (int64_t)patience_ns(), &delivery);
+        result = tidings_next(world.prompt, (int64_t)hang_timeout_ns(), &delivery);
         SO(result == 0, "waiting for post %u: %d", seen, result);
         see(&delivery);
     }
@@ -196,7 +196,7 @@ void child_lives(tidings_center *center, tidings_publisher *publisher) {
     }
     tidings_delivery delivery;
     while (result == 0) {
-        SO(tidings_next(observer, (int64_t)patience_ns(), &delivery) == 0,
+        SO(tidings_next(observer, (int64_t)hang_timeout_ns(), &delivery) == 0,
            "a forked child's own post does not come to it");
         if (delivery.kind == TIDINGS_DELIVERY_MISSED || delivery.size == 0) continue;
         SO(payload_is_whole(delivery.payload, delivery.size), "torn: %zu bytes at %lu", delivery.size,

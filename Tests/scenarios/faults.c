@@ -29,12 +29,12 @@ const char *moment_text(void) {
 
 // MARK: Time limit
 
-uint32_t patience(void) {
-    const char *asked = getenv("TIDINGS_TEST_PATIENCE");
+uint32_t hang_timeout(void) {
+    const char *asked = getenv("TIDINGS_TEST_HANG_TIMEOUT");
     return asked ? (uint32_t)strtoul(asked, NULL, 10) : 120;
 }
 
-uint64_t patience_ns(void) { return patience() * UINT64_C(1000000000); }
+uint64_t hang_timeout_ns(void) { return hang_timeout() * UINT64_C(1000000000); }
 
 static void reports_hang(int signal) {
     (void)signal;
@@ -187,7 +187,7 @@ static bool until_revoked(pid_t pid) {
 }
 
 static pid_t begin(void) {
-    alarm(patience());
+    alarm(hang_timeout());
     memset(board, 0, sizeof *board);
     atomic_store(&board->listens, 1);
     world_begin(target.on_used);
@@ -221,7 +221,7 @@ static path recorded(bool revoked, uint64_t longest) {
     current_at = 0;
     for (;;) {
         const pid_t pid = begin();
-        alarm(20 * patience());
+        alarm(20 * hang_timeout());
         if (revoked) CHECK(until_revoked(pid), "it claims nothing");
         pause_listener(true);
         const uint32_t made = make_calls(pid, skipped);

@@ -78,8 +78,8 @@ bool payload_is_whole(const uint8_t *bytes, size_t size);
 
 // As CHECK, with the moment.
 const char *moment_text(void);
-uint32_t patience(void);  // seconds after which what didn't come is taken to come never
-uint64_t patience_ns(void);
+uint32_t hang_timeout(void);  // seconds; an event that has not come by then never comes
+uint64_t hang_timeout_ns(void);
 #define SO(condition, format, ...) CHECK(condition, "%s: " format, moment_text() __VA_OPT__(, ) __VA_ARGS__)
 
 // worlds.c

@@ -201,15 +201,15 @@ static uint32_t open_descriptors(void) {
 // Rubbish, too many and too few descriptors, memory that isn't sealed, or is no center; nothing of it stays open.
 void what_is_no_center_is_refused_on_arrival(void) {
     begin(0600);
-    // The letter of a true one, to go with false descriptors.
+    // The message of a true center, to go with false descriptors.
     struct {
         uint8_t bytes[512];
         size_t length;
-    } letter;
+    } true_message;
     OK(tidings_send(center, ends[0], 0));
-    const ssize_t got = recv(ends[1], letter.bytes, sizeof letter.bytes, 0);
+    const ssize_t got = recv(ends[1], true_message.bytes, sizeof true_message.bytes, 0);
     CHECK(got > 0, "%s", strerror(errno));
-    letter.length = (size_t)got;
+    true_message.length = (size_t)got;
     int plain = memfd_create("plain", MFD_CLOEXEC), sealed = memfd_create("sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     CHECK(plain >= 0 && sealed >= 0 && ftruncate(plain, 1 << 20) == 0 && ftruncate(sealed, 1 << 20) == 0, "%s",
           strerror(errno));
@@ -220,7 +220,7 @@ void what_is_no_center_is_refused_on_arrival(void) {
         const int fds[] = {plain, sealed, ends[0]};
         for (int which = 0; which < 3; which++) {
             if (count == 0 && which > 0) continue;
-            sends(letter.bytes, letter.length, fds[which], count);
+            sends(true_message.bytes, true_message.length, fds[which], count);
             if (count == 0)
                 REFUSED(tidings_receive(ends[1], &none), EBADMSG, "is none");
             else if (count > 4)
@@ -237,8 +237,8 @@ void what_is_no_center_is_refused_on_arrival(void) {
     uint8_t rubbish[512];
     for (uint32_t i = 0; i < 100; i++) {
         random_bytes(rubbish, sizeof rubbish);
-        memcpy(rubbish, letter.bytes, random_below(24));
-        sends(rubbish, i % 3 ? letter.length : 1 + random_below(sizeof rubbish), sealed, 1);
+        memcpy(rubbish, true_message.bytes, random_below(24));
+        sends(rubbish, i % 3 ? true_message.length : 1 + random_below(sizeof rubbish), sealed, 1);
         CHECK(tidings_receive(ends[1], &none) < 0, "it is taken for a center");
         uint8_t rest[1024];
         while (recv(ends[1], rest, sizeof rest, MSG_DONTWAIT) > 0) {}

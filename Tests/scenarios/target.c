@@ -18,7 +18,7 @@ static void *forks(void *unused) {
     atomic_store(&board->forker, (uint32_t)syscall(SYS_gettid));
     const pid_t pid = fork();
     if (pid == 0) {
-        alarm(2 * patience() + 30);
+        alarm(2 * hang_timeout() + 30);
         const bool own = own_center && own_publisher;
         tidings_publisher *publisher = own ? own_publisher : world.publisher;
         tidings_center *center = own ? own_center : world.center;

@@ -33,7 +33,7 @@ typedef struct state {
 } state;
 extern state states[GUSTS][NAMES];
 extern uint64_t calm_ends[GUSTS];  // the first position after the calm's
-extern uint64_t patience_s;        // until what doesn't end is taken to hang
+extern uint64_t hang_timeout_s;    // until what doesn't end is taken to hang
 
 void violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern uint32_t violations;

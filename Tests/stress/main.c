@@ -76,7 +76,7 @@ static int stress(uint64_t seed, uint64_t posts, uint64_t seconds, const char *p
         venues[i].center = center_join(false);
         hand_open(&venues[i].hand, venues[i].center, 0, chance_of(seed, 2, i));
     }
-    if (plant && strcmp(plant, "hang") == 0) patience_s = 5;
+    if (plant && strcmp(plant, "hang") == 0) hang_timeout_s = 5;
     chance c = chance_of(seed, 3, 3);
     const uint64_t begun = seconds_now();
     uint64_t told = begun, revoked = 0;

@@ -29,8 +29,8 @@ static int post_one(hand *h) {
     chance *c = &h->chance;
     const uint8_t name = some_name(c);
     const bool state = name == STATE_A || name == STATE_B;
-    const uint64_t patience = chance_below(c, 8);
-    const int64_t deadline = patience == 0 ? 0 : patience == 1 ? 2000000 : -1;
+    const uint64_t wait = chance_below(c, 8);
+    const int64_t deadline = wait == 0 ? 0 : wait == 1 ? 2000000 : -1;
     uint32_t size = some_size(c);
     if (size == 0 && !h->alone) size = 1;  // what is empty says only whose process posted it
     // A poster that clears a value isn't told the sequence; the witness is.

@@ -14,7 +14,7 @@
 
 state states[GUSTS][NAMES];
 uint64_t calm_ends[GUSTS];
-uint64_t patience_s = 40;
+uint64_t hang_timeout_s = 40;
 
 static struct actor {
     pid_t pid;
@@ -118,7 +118,7 @@ static void blow(chance *c) {
         resume(false);
         for (uint64_t faults = 1 + chance_below(c, 3); faults > 0; faults--) fault(c);
         if (atomic_load(&all->next) != before) before = atomic_load(&all->next), since = seconds_now();
-        if (seconds_now() - since > patience_s) {
+        if (seconds_now() - since > hang_timeout_s) {
             violation("hang: no process posts (post %u of %u, round %u)", before, atomic_load(&all->limit), all->round);
             end_all();
         }
@@ -129,7 +129,7 @@ static void blow(chance *c) {
     // The pipe ends when the last process that can post has gone, also a forked, executed or orphaned one.
     close(gust_pipe[1]);
     struct pollfd gone = {gust_pipe[0], POLLIN, 0};
-    if (poll(&gone, 1, (int)patience_s * 1000) != 1) {
+    if (poll(&gone, 1, (int)hang_timeout_s * 1000) != 1) {
         violation("hang: a poster doesn't end (round %u)", all->round);
         end_all();
     }
@@ -194,7 +194,7 @@ static void calm_down(venue *v, uint32_t gust) {
         const bool calm = is_calm(v, counts);
         same = calm && memcmp(counts, before, sizeof counts) == 0 ? same + 1 : 0;
         memcpy(before, counts, sizeof counts);
-        if (seconds_now() - since > patience_s) {
+        if (seconds_now() - since > hang_timeout_s) {
             char who[256] = "";
             for (uint32_t s = 0; s < SEATS; s++) {
                 const uint32_t mode = atomic_load(&all->seats[s].mode);
@@ -233,7 +233,7 @@ static void end_round(venue *v) {
         if (!actors[i].pid) continue;
         siginfo_t info = {0};
         while (waitid(P_PID, (id_t)actors[i].pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == 0 &&
-               seconds_now() - since <= patience_s)
+               seconds_now() - since <= hang_timeout_s)
             usleep(100);
         if (info.si_pid == 0) {
             violation("hang: observer %d doesn't hear of the end (round %u)", i - POSTERS, all->round);

@@ -50,7 +50,7 @@ void crossing_stop(crossing_area *area) {
 }
 
 int crossing_wait_done(crossing_area *area, uint32_t members) {
-    uint64_t end = crossing_now_ns() + CROSSING_PATIENCE_NS;
+    uint64_t end = crossing_now_ns() + CROSSING_TIMEOUT_NS;
     const struct timespec step = {.tv_nsec = 100000};
     while (atomic_load(&area->done) < members) {
         if (crossing_now_ns() > end) return -ETIMEDOUT;

@@ -61,7 +61,7 @@ int crossing_flow_observe(crossing_area *area, const char *center_name, uint32_t
     if (flow.spins) tidings_observer_spin(observer, UINT32_MAX);
     await_go(area);
     while (received + missed < total) {
-        CROSSING_TRY(tidings_next(observer, flow.spins ? -1 : CROSSING_PATIENCE_NS, &delivery));
+        CROSSING_TRY(tidings_next(observer, flow.spins ? -1 : CROSSING_TIMEOUT_NS, &delivery));
         if (delivery.kind == TIDINGS_DELIVERY_MISSED) {
             missed += delivery.missed;
             continue;

@@ -23,9 +23,9 @@ static inline void crossing_pause(void) { __asm__ volatile("isb" ::: "memory"); 
 static inline void crossing_pause(void) {}
 #endif
 
-#define CROSSING_LINE 128u                // two lines: processors fetch neighbours in pairs
-#define CROSSING_STOP UINT32_MAX          // in place of a round's number
-#define CROSSING_PATIENCE_NS 10000000000  // how long one process waits for another
+#define CROSSING_LINE 128u               // two lines: processors fetch neighbours in pairs
+#define CROSSING_STOP UINT32_MAX         // in place of a round's number
+#define CROSSING_TIMEOUT_NS 10000000000  // how long one process waits for another
 
 #define CROSSING_TRY(call)                                                                                             \
     do {                                                                                                               \

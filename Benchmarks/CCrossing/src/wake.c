@@ -54,7 +54,7 @@ int crossing_wake_group_woken(crossing_area *area, const char *center, uint32_t 
 }
 
 static int await_count(_Atomic uint32_t *word, uint32_t count) {
-    uint64_t end = crossing_now_ns() + CROSSING_PATIENCE_NS;
+    uint64_t end = crossing_now_ns() + CROSSING_TIMEOUT_NS;
     while (atomic_load(word) < count) {
         if (crossing_now_ns() > end) return -ETIMEDOUT;
         nanosleep(&moment, NULL);
@@ -117,12 +117,12 @@ int crossing_wake(crossing_area *area, const char *center_name, uint32_t process
     uint32_t turn = turns_so_far(area, processes);
     for (int i = -1; i < count; i++) {
         turn += 1;
-        uint64_t latest, start, end, patience = crossing_now_ns() + CROSSING_PATIENCE_NS;
+        uint64_t latest, start, end, deadline = crossing_now_ns() + CROSSING_TIMEOUT_NS;
         CROSSING_TRY(await_count(&area->lying, processes * turn));
         for (uint32_t found = 0; found < processes;) {
             nanosleep(&settle, NULL);
             CROSSING_TRY(asleep(center, &found));
-            if (crossing_now_ns() > patience) return -ETIMEDOUT;
+            if (crossing_now_ns() > deadline) return -ETIMEDOUT;
         }
         start = bench_ticks();
         CROSSING_TRY(tidings_post(publisher, payload, sizeof payload, NULL, NULL));

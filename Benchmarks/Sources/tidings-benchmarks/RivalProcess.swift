@@ -14,7 +14,7 @@ final class RivalProcess {
         FileManager.default.isExecutableFile(atPath: executables.appendingPathComponent(name).path)
     }
 
-    private static let patience: UInt32 = 60
+    private static let timeoutSeconds: UInt32 = 60
     private let name: String
     private let process = Process()
     private let orders = Pipe()
@@ -31,7 +31,7 @@ final class RivalProcess {
         process.standardInput = orders
         process.standardOutput = answers
         // Between rounds, only this alarm ends a rival that hangs.
-        alarm(Self.patience)
+        alarm(Self.timeoutSeconds)
         defer { alarm(0) }
         try process.run()
         let ready = try line()
@@ -40,7 +40,7 @@ final class RivalProcess {
 
     /// Ends it and all that it has started.
     func end() {
-        alarm(Self.patience)
+        alarm(Self.timeoutSeconds)
         defer { alarm(0) }
         try? orders.fileHandleForWriting.close()
         process.waitUntilExit()

@@ -31,7 +31,7 @@ void bench_arena_stop(bench_arena *arena) { atomic_store(&arena->stop, 1); }
 uint32_t bench_arena_peers(bench_arena *arena) { return atomic_load(&arena->ready); }
 
 int bench_arena_wait_received(bench_arena *arena, uint64_t received) {
-    uint64_t end = bench_monotonic_ns() + BENCH_PATIENCE_NS;
+    uint64_t end = bench_monotonic_ns() + BENCH_TIMEOUT_NS;
     while (atomic_load_explicit(&arena->received, memory_order_acquire) < received) {
         if (bench_monotonic_ns() > end) return -ETIMEDOUT;
         bench_pause();

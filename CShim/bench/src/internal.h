@@ -17,9 +17,9 @@ static inline void bench_pause(void) { __asm__ volatile("isb" ::: "memory"); }
 static inline void bench_pause(void) {}
 #endif
 
-#define BENCH_LINE 128u                 // two lines: processors fetch neighbours in pairs
-#define BENCH_STOP UINT32_MAX           // in place of a round's number
-#define BENCH_PATIENCE_NS 10000000000u  // how long one side waits for the other, where it can look at a clock
+#define BENCH_LINE 128u                // two lines: processors fetch neighbours in pairs
+#define BENCH_STOP UINT32_MAX          // in place of a round's number
+#define BENCH_TIMEOUT_NS 10000000000u  // how long one side waits for the other, where it can look at a clock
 #define BENCH_RING_SLOTS_MAX 65536u
 
 typedef struct bench_message {

@@ -8,14 +8,14 @@
 #include "platform/socket.h"
 
 // The message that accompanies the descriptors. It has a version of its own, because the receiver may be another build.
-typedef struct letter {
+typedef struct center_message {
     uint64_t magic;
     uint32_t version, name_length;
     char name[TIDINGS_CENTER_NAME_MAX];
-} letter;
+} center_message;
 
-#define LETTER_MAGIC UINT64_C(0x6c61657364697420)
-#define LETTER_VERSION 1u
+#define MESSAGE_MAGIC UINT64_C(0x6c61657364697420)
+#define MESSAGE_VERSION 1u
 
 static int create(const void *context, tidings__segment *segment) {
     const tidings__opening *how = context;
@@ -48,9 +48,10 @@ int tidings_send(tidings_center *center, int socket, uint32_t flags) {
         return tidings__fail(
             -error, "can't send center \"%s\": opening it anew through /proc failed (%s); see that /proc is there",
             s->name, strerror(-error));
-    letter letter = {.magic = LETTER_MAGIC, .version = LETTER_VERSION, .name_length = (uint32_t)strlen(s->name)};
-    memcpy(letter.name, s->name, letter.name_length);
-    error = tidings__socket_send(socket, &letter, sizeof letter, descriptor_set.descriptors, descriptor_set.count);
+    center_message message = {
+        .magic = MESSAGE_MAGIC, .version = MESSAGE_VERSION, .name_length = (uint32_t)strlen(s->name)};
+    memcpy(message.name, s->name, message.name_length);
+    error = tidings__socket_send(socket, &message, sizeof message, descriptor_set.descriptors, descriptor_set.count);
     tidings__descriptor_set_close(&descriptor_set);
     if (error)
         return tidings__fail(
@@ -81,9 +82,9 @@ typedef struct arrival {
 static int adopt(const void *context, tidings__segment *segment) {
     const arrival *what = context;
     const int socket = what->socket;
-    letter letter;
+    center_message message;
     int descriptors[TIDINGS__HANDED_MAX], count;
-    const int got = tidings__socket_receive(socket, &letter, sizeof letter, descriptors, &count);
+    const int got = tidings__socket_receive(socket, &message, sizeof message, descriptors, &count);
     *what->missed = got == -EAGAIN;
     if (*what->missed) return got;
     if (got < 0) return refuse(socket, -got);
@@ -91,9 +92,9 @@ static int adopt(const void *context, tidings__segment *segment) {
         return tidings__fail(ECONNRESET, "can't receive a center on descriptor %d: its other end was closed; ask again",
                              socket);
     char name[TIDINGS_CENTER_NAME_MAX + 1] = {0};
-    if (got == sizeof letter && letter.magic == LETTER_MAGIC && letter.version == LETTER_VERSION &&
-        letter.name_length <= TIDINGS_CENTER_NAME_MAX && count >= 1 && count <= 3) {
-        memcpy(name, letter.name, letter.name_length);
+    if (got == sizeof message && message.magic == MESSAGE_MAGIC && message.version == MESSAGE_VERSION &&
+        message.name_length <= TIDINGS_CENTER_NAME_MAX && count >= 1 && count <= 3) {
+        memcpy(name, message.name, message.name_length);
         return tidings__segment_adopt(name, descriptors, count, what->largest, segment);
     }
     for (int i = 0; i < count; i++) tidings__file_close(descriptors[i]);

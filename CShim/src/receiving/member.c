@@ -69,8 +69,8 @@ static uint64_t member_value_limit(const tidings__subscription *in, uint64_t lis
 // MARK: Sleeping
 
 // Fills in all words that an observer sleeps on, with their values before its last check. Returns how many.
-#define BEDDED (2 + TIDINGS__GROUP_WAITS)
-static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings__futex_value words[BEDDED]) {
+#define SLEPT_ON_MAX (2 + TIDINGS__GROUP_WAITS)
+static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings__futex_value words[SLEPT_ON_MAX]) {
     const tidings__segment *s = &o->center->segment;
     uint32_t count = 2;
     words[0] = (tidings__futex_value){tidings__doorbell(s, o->index), announced};
@@ -89,14 +89,14 @@ static uint32_t slept_on(const tidings_observer *o, uint32_t announced, tidings_
 }
 
 static bool member_rung(const tidings_observer *o, uint32_t announced) {
-    tidings__futex_value words[BEDDED];
+    tidings__futex_value words[SLEPT_ON_MAX];
     for (uint32_t i = slept_on(o, announced, words); i-- > 0;)
         if (tidings__acquire(words[i].word) != words[i].value) return true;
     return false;
 }
 
 static void member_sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns) {
-    tidings__futex_value words[BEDDED];
+    tidings__futex_value words[SLEPT_ON_MAX];
     tidings__futex_wait_either(words, slept_on(o, announced, words), timeout_ns);
 }
 

@@ -25,7 +25,7 @@ struct DeferredPosts {
     static let idle: UInt64 = 10_000_000
     /// The longest time in nanoseconds that a post waits, even if posts keep coming. 100 ms still seems immediate to a
     /// person.
-    static let patience: UInt64 = 100_000_000
+    static let longestDelay: UInt64 = 100_000_000
 
     private var soon: [Pending] = []
     private var whenIdle: [Pending] = []
@@ -39,7 +39,7 @@ struct DeferredPosts {
         coalescing: SharedNotificationCenter.Coalescing, now: UInt64
     ) {
         var pending = pending
-        pending.latest = now + Self.patience
+        pending.latest = now + Self.longestDelay
         if !coalescing.isEmpty {
             let new = pending
             let earliest = whenIdle.lazy.filter { new.replaces($0, coalescing) }.map(\.latest).min()

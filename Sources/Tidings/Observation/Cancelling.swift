@@ -89,7 +89,7 @@ extension Observation {
     /// The observation has been cancelled, so the current run of the closure is the last.
     private func waitForRunner() {
         switch dispatcher.lock.withLock({ machine.runner }) {
-        case .nobody, .nobodyYet: return
+        case .noRunner, .noRunnerYet: return
         case .thread(.current): return
         case .task where Self.mustNotBlock: return
         case .thread, .task: break

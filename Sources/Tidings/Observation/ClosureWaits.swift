@@ -40,7 +40,7 @@ final class ClosureWaits: Sendable {
                 guard seen.insert(ObjectIdentifier(next)).inserted else { continue }
                 let runner: Waiter
                 switch next.dispatcher.lock.withLock({ (next.machine.runner, next.machine.runs) }) {
-                case (.nobody, _), (.nobodyYet, _): continue
+                case (.noRunner, _), (.noRunnerYet, _): continue
                 case (.thread(let thread), _): runner = .thread(thread)
                 case (.task, let run): runner = .closure(ObjectIdentifier(next), run: run)
                 }

@@ -5,9 +5,9 @@
 /// waits in the buffer. One **drain** at a time empties the buffer: a block on a queue, a task, or a deposed thread.
 struct ObservationMachine {
     enum Runner: Equatable {
-        case nobody
+        case noRunner
         /// There is no runner, and there has never been one.
-        case nobodyYet
+        case noRunnerYet
         case thread(WorkerThread)
         case task
     }
@@ -40,7 +40,7 @@ struct ObservationMachine {
     private let needsDrain: Bool
     /// The lane drains this observation, with the object's other registrations.
     private let isInLane: Bool
-    private(set) var runner = Runner.nobodyYet
+    private(set) var runner = Runner.noRunnerYet
     /// How often a drain has taken an item.
     private(set) var runs: UInt64 = 0
     private(set) var isCancelled = false
@@ -102,14 +102,14 @@ struct ObservationMachine {
 
     /// Called after the closure that `arrives` started has returned.
     mutating func returns() {
-        runner = .nobody
+        runner = .noRunner
     }
 
     // MARK: Draining
 
     /// Takes the next item for the closure. `nil`: there is no item, and this drain has ended.
     mutating func take(for runner: Runner) -> Item? {
-        self.runner = .nobody
+        self.runner = .noRunner
         guard !isCancelled, let item = buffer.pop() else {
             isDraining = false
             settles()
@@ -135,7 +135,7 @@ struct ObservationMachine {
 
     /// The drain pauses, and will be started again.
     mutating func pauses() {
-        runner = .nobody
+        runner = .noRunner
     }
 
     /// Takes the next item for an iterator.
@@ -146,12 +146,12 @@ struct ObservationMachine {
     // MARK: Ending
 
     /// The observation has not ended, and no item has arrived.
-    var isUnused: Bool { !isCancelled && runner == .nobodyYet && buffer.isEmpty && held?.isEmpty != false }
+    var isUnused: Bool { !isCancelled && runner == .noRunnerYet && buffer.isEmpty && held?.isEmpty != false }
 
     /// Nothing waits, and nothing runs.
     var isIdle: Bool { !isRunning && !isDraining && buffer.isEmpty && held?.isEmpty != false }
 
-    var isRunning: Bool { runner != .nobody && runner != .nobodyYet }
+    var isRunning: Bool { runner != .noRunner && runner != .noRunnerYet }
 
     /// True for the first call.
     mutating func cancel() -> Bool {

@@ -58,7 +58,7 @@ final class SubjectObservers: Sendable {
 extension Observation {
     /// 10 s: not a measured value, but a bound for a wait that would otherwise be endless if a dispatcher thread is
     /// stopped.
-    private static let patience: UInt64 = 10_000_000_000
+    private static let longestWait: UInt64 = 10_000_000_000
 
     /// Records the observation's progress. With the lock held.
     func note(_ item: Item) {
@@ -79,7 +79,7 @@ extension Observation {
 
     fileprivate func waitUntilReached(_ sequence: UInt64, in incarnation: UInt64) {
         guard !dispatcher.isForked else { return }
-        let deadline = Lock.now + Self.patience
+        let deadline = Lock.now + Self.longestWait
         dispatcher.lock.withLock {
             // On the dispatcher thread, the closure would wait for its own thread.
             guard dispatcher.thread != .current else { return }

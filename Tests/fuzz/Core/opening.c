@@ -40,18 +40,18 @@ static void copy_used(void) {
     fuzz_empty_directory();
 }
 
-// What may be sent: as tidings_send's letter (center/descriptor_passing.c) has it, or otherwise, with some descriptors.
+// Sends a message and some descriptors: as tidings_send does (center/descriptor_passing.c), or changed.
 static void send_to(int socket, int fd, input *in) {
     struct {
         uint64_t magic;
         uint32_t version, name_length;
         char name[TIDINGS_CENTER_NAME_MAX];
-    } letter = {.magic = UINT64_C(0x6c61657364697420), .version = 1, .name_length = 1, .name = "f"};
+    } sent = {.magic = UINT64_C(0x6c61657364697420), .version = 1, .name_length = 1, .name = "f"};
     const uint8_t how = input_byte(in), count = 1 + how % 4;
-    if (how & 16) letter.name_length = (uint32_t)input_number(in, 4);
-    if (how & 32) ((uint8_t *)&letter)[input_byte(in) % sizeof letter] = input_byte(in);
+    if (how & 16) sent.name_length = (uint32_t)input_number(in, 4);
+    if (how & 32) ((uint8_t *)&sent)[input_byte(in) % sizeof sent] = input_byte(in);
     char room[CMSG_SPACE(4 * sizeof(int))] = {0};
-    struct iovec bytes = {&letter, how & 64 ? input_byte(in) % (sizeof letter + 1) : sizeof letter};
+    struct iovec bytes = {&sent, how & 64 ? input_byte(in) % (sizeof sent + 1) : sizeof sent};
     struct msghdr message = {
         .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = room, .msg_controllen = CMSG_SPACE(count * sizeof(int))};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);

@@ -42,12 +42,12 @@ struct DeferredPostTests {
         #expect(Self.numbers(posts.take(now: 2, all: false)) == [])
         // Something new every 5 ms: not idle, but not for ever.
         var now: UInt64 = 1
-        while now < DeferredPosts.patience {
+        while now < DeferredPosts.longestDelay {
             #expect(posts.take(now: now, all: false).isEmpty)
             posts.enqueue(Self.pending("a", nil, 3), style: .whenIdle, coalescing: [.name], now: now)
             now += DeferredPosts.idle / 2
         }
-        #expect(Self.numbers(posts.take(now: DeferredPosts.patience, all: false)) == [3])
+        #expect(Self.numbers(posts.take(now: DeferredPosts.longestDelay, all: false)) == [3])
         posts.enqueue(Self.pending("a", nil, 4), style: .whenIdle, coalescing: [.name], now: now)
         #expect(posts.take(now: now + DeferredPosts.idle - 1, all: false).isEmpty)
         #expect(Self.numbers(posts.take(now: now + DeferredPosts.idle, all: false)) == [4])

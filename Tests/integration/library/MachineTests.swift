@@ -96,7 +96,7 @@ import Testing
         #expect(machine.arrives(on: .current) == .run)
         #expect(machine.runner == .thread(.current))
         machine.returns()
-        #expect(machine.runner == .nobody)
+        #expect(machine.runner == .noRunner)
     }
 
     @Test func oneDrainAtATime() {
@@ -108,7 +108,7 @@ import Testing
         #expect(machine.runner == .task)
         #expect(machine.take(for: .task) != nil)
         #expect(machine.take(for: .task) == nil)
-        #expect(machine.runner == .nobody)
+        #expect(machine.runner == .noRunner)
         #expect(machine.keep(.missed(1, nil)) == .keptAndDrain)
     }
 

@@ -12,7 +12,7 @@
 #include "harness.h"
 
 #define SEATS 64u
-#define PATIENCE_S 60  // of time on the wall: the machine may be busy
+#define HANG_TIMEOUT_S 60  // of time on the wall: the machine may be busy
 
 int __wrap_tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
 int __real_tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
@@ -170,22 +170,22 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t *condition) {
 
 // MARK: Turns
 
-static void patience(const struct timespec *end, const char *what) {
+static void check_deadline(const struct timespec *end, const char *what) {
     if (pthread_cond_timedwait(&changed, &lock, end) == ETIMEDOUT) fuzz_fail(what, 0);
 }
 
-static struct timespec end_of_patience(void) {
+static struct timespec deadline_from_now(void) {
     struct timespec end;
     (void)clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += PATIENCE_S;
+    end.tv_sec += HANG_TIMEOUT_S;
     return end;
 }
 
 // With the lock held.
 static void wait_until_it_rests(const seat *s) {
-    const struct timespec end = end_of_patience();
+    const struct timespec end = deadline_from_now();
     while (s->observer && s->dispatched && !s->waits && (!s->parked || s->turn || s->interrupted))
-        patience(&end, "a dispatcher thread does not come to rest");
+        check_deadline(&end, "a dispatcher thread does not come to rest");
 }
 
 void harness_dispatched(bool are) { dispatched = are; }
@@ -209,8 +209,8 @@ void harness_settle(void) {
 
 void lockstep_end(void) {
     (void)pthread_mutex_lock(&lock);
-    const struct timespec end = end_of_patience();
-    while (centers > 0) patience(&end, "an unused center is not closed");
+    const struct timespec end = deadline_from_now();
+    while (centers > 0) check_deadline(&end, "an unused center is not closed");
     (void)pthread_mutex_unlock(&lock);
     dispatched = true;
 }
