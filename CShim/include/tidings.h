@@ -524,7 +524,7 @@ int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_alloc
 uint64_t tidings_observer_position(const tidings_observer *observer);
 
 /// True: nothing has been posted at this position or after it. Reads one word: a cheap way to ask often whether
-/// `tidings_next` would find anything. Async-signal-safe.
+/// `tidings_next` would find anything. False for UINT64_MAX, which no center reaches. Async-signal-safe.
 /// Bound: constant. Never waits.
 bool tidings_nothing_since(const tidings_center *center, uint64_t sequence);
 

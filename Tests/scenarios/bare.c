@@ -90,6 +90,7 @@ void nothing_is_new_exactly_until_the_next_post(void) {
         CHECK(tidings_next(observer, 0, &d) == -EAGAIN, "post %d: something is there", i);
         const uint64_t position = tidings_observer_position(observer);
         CHECK(tidings_nothing_since(center, position), "post %d", i);
+        CHECK(!tidings_nothing_since(center, UINT64_MAX), "post %d: a position that no center reaches", i);
         CHECK(i == 0 || !tidings_nothing_since(center, position - 1), "post %d: but before that", i);
         post_number(i % 3 ? publisher : other, (uint32_t)i);
         CHECK(!tidings_nothing_since(center, position), "post %d is not seen", i);

@@ -263,6 +263,9 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     tidings_observer_close(domain->pull.observer);
     domain->pull = (notify__view){0};
     domain->idle_most = domain->names_most = 0;
+    // Before the new center: a thread that finds the new one must not compare it with the old one's position.
+    const uint64_t position = atomic_load_explicit(&domain->position, memory_order_relaxed);
+    if (another) atomic_store_explicit(&domain->position, NOTIFY__NOWHERE, memory_order_relaxed);
     // The old center stays open: other threads may be posting to it, or reading its words.
     atomic_store_explicit(&domain->center, center, memory_order_release);
     if (another) {
@@ -275,19 +278,23 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
         status = notify__status(tidings_observer_open(center, TIDINGS_OBSERVE_BARE, &domain->pull.observer));
         bool all = anew;
         if (status == NOTIFY_STATUS_OK) {
-            const uint64_t position = atomic_load_explicit(&domain->position, memory_order_relaxed);
             if (!another) (void)tidings_observer_seek(domain->pull.observer, position);
             pull_history = !another;
             notify__names_each(domain, pull_again);
             // Check after the subscriptions: the ring may have passed `position`, also during them.
             tidings_statistics now;
-            if (!another) all = tidings_statistics_get(center, &now) != 0 || now.retained_from > position;
+            if (!another)
+                all = position == NOTIFY__NOWHERE || tidings_statistics_get(center, &now) != 0 ||
+                      now.retained_from > position;
+        }
+        // Lost posts can't be assigned to a name any more: each name may have had one. Before the position is stored: a
+        // thread that then finds the center quiet does not look further.
+        if (all) notify__names_each(domain, count_one);
+        if (status == NOTIFY_STATUS_OK) {
             atomic_store_explicit(&domain->position, tidings_observer_position(domain->pull.observer),
                                   memory_order_release);
             notify__take(domain);
         }
-        // Lost posts can't be assigned to a name any more: each name may have had one.
-        if (all) notify__names_each(domain, count_one);
     }
     if (status == NOTIFY_STATUS_OK) atomic_store_explicit(&domain->stale, 0, memory_order_release);
     notify__reading_end(domain);

@@ -84,10 +84,15 @@ typedef struct notify__view {
     uint32_t names, all;
 } notify__view;
 
+// A position that no center reaches, and so never finds quiet (`tidings_nothing_since`).
+#define NOTIFY__NOWHERE UINT64_MAX
+
 struct notify__domain {
     // Replaced after its removal. The old handle stays open, as other threads may use it.
     _Atomic(tidings_center *) center;
-    _Atomic uint64_t position;  // all posts before it have been counted; written under `reading`
+    // All posts before it have been counted. NOWHERE: the domain is changing to `center`; wait for `reading`. Written
+    // under `reading`.
+    _Atomic uint64_t position;
     _Atomic uint32_t stale;     // this is a forked child; the observers are its parent's
     _Atomic uintptr_t reading;  // a lock: the thread that takes posts; 0: free
     notify__kind kind;
