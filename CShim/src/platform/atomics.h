@@ -1,6 +1,6 @@
-// Every atomic access and every barrier of the core. One file thus lists what the processor is asked for, and a test
-// can replace this file to run the protocols under a scheduler. `.ci/check-layers` refuses atomic operations elsewhere,
-// also C's operators on an `_Atomic` object: these are sequentially consistent, and do not say so.
+// Every atomic access and every barrier of the core, in one file: a test can replace it, and run the protocols under a
+// scheduler. `.ci/check-layers` refuses atomic operations elsewhere, also C's operators on an `_Atomic` object: these
+// are sequentially consistent, and do not say so.
 #ifndef TIDINGS__ATOMICS_H
 #define TIDINGS__ATOMICS_H
 
@@ -22,8 +22,8 @@
 #define tidings__fetch_or(word, value) atomic_fetch_or_explicit((word), (value), memory_order_seq_cst)
 #define tidings__fetch_and(word, value) atomic_fetch_and_explicit((word), (value), memory_order_seq_cst)
 
-// Touches the page of this word and changes nothing, although a peer may write there: an atomic "or" with 0. Volatile:
-// otherwise clang leaves it out.
+// Touches the page of this word for writing, and changes nothing. An atomic "or" with 0, because a peer may write the
+// word meanwhile. Volatile: otherwise clang drops it.
 static inline void tidings__touch(void *word) {
     atomic_fetch_or_explicit((volatile _Atomic uint64_t *)word, 0, memory_order_relaxed);
 }
@@ -39,8 +39,8 @@ static inline void tidings__barrier_after_rmw(void) {
 #endif
 }
 
-// ThreadSanitizer doesn't model stand-alone fences, and warns of them. All code that uses one of these two pairs it
-// with atomic accesses only, so no race goes unseen.
+// ThreadSanitizer doesn't model the stand-alone fences below, and warns of them. In its build, all accesses that they
+// order are atomic, except those to the bytes of chunks (ring/record.h).
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define TIDINGS__TSAN 1
@@ -72,8 +72,8 @@ static inline void tidings__prefetch_own(const void *line) {
 static inline bool tidings__cas_pair(_Atomic uint64_t *pair, uint64_t expected0, uint64_t expected1, uint64_t desired0,
                                      uint64_t desired1) {
 #if defined(__x86_64__)
-    // Inline assembly: compilers inline it only under -mcx16, which a package without unsafe flags can't request. Every
-    // x86-64 processor since 2006 has the instruction.
+    // Inline assembly: compilers emit the instruction only under -mcx16, which a package without unsafe flags can't
+    // request. Every x86-64 processor since 2006 has the instruction.
     bool done;
     __asm__ __volatile__("lock cmpxchg16b %1"
                          : "=@ccz"(done), "+m"(*(unsigned __int128 *)(void *)pair), "+a"(expected0), "+d"(expected1)

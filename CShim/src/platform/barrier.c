@@ -41,8 +41,8 @@ void tidings__barrier_register(void) {
 
 #if __has_include(<sys/single_threaded.h>)
 // In a process with several threads, the registration waits for a grace period of the kernel (5 to 18 ms measured).
-// With one thread it takes under 3 µs. So the registration happens when this code is loaded, while the process has one
-// thread. A library that is loaded later registers at the first open.
+// With one thread it takes under 3 µs. So a process that has one thread when this code is loaded registers then; others
+// register at their first open.
 __attribute__((constructor)) static void enlist_early(void) {
     if (__libc_single_threaded) enlist();
 }

@@ -19,8 +19,9 @@ extern _Atomic uint32_t tidings__barrier_state;  // 0: not tried; 1: registered;
 // running thread of the process is covered.
 static inline bool tidings__barrier_registered(void) { return tidings__relaxed(&tidings__barrier_state) == 1; }
 
-// After this call, for each registered process: either its store before the omitted fence is visible here, or its next
-// load sees ours. Also a full fence for the caller. Takes about 1 µs; where the call is forbidden, 2 ms.
+// After this call, for each thread of a registered process: either its store before the omitted fence is visible here,
+// or its load after that fence sees what the caller stored before. Also a full fence for the caller. Takes about 1 µs;
+// where the call is forbidden, 2 ms.
 void tidings__heavy_barrier(void);
 
 #endif

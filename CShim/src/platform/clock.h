@@ -29,8 +29,8 @@ static inline void tidings__cpu_relax(void) {
 #endif
 }
 
-// The number of processors this process may run on (its affinity, not its quota), at least 1. Cached; `_refresh` asks
-// the kernel again.
+// The number of processors on which the calling thread may run (its affinity, not a quota), at least 1. Cached for the
+// process; `_refresh` asks the kernel again.
 uint32_t tidings__processors(void);
 uint32_t tidings__processors_refresh(void);
 

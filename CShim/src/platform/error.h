@@ -10,7 +10,8 @@
 // Leaves errno alone. Arguments may point into the present line, so a caller may wrap the line of a deeper layer.
 int tidings__fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// The process that the failure named in this thread's line was waiting for. `known`: the last failure named one.
+// The participant that the failed call of this thread's line waited for. `known`: the call waited for one. `own`: it is
+// that of the caller's own handle.
 typedef struct tidings__error_holder {
     bool known, own;
     uint32_t participant;

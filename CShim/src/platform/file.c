@@ -94,7 +94,7 @@ int tidings__file_publish(int fd, const char *path) {
     descriptor_path(self, fd);
     if (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) return 0;
     if (errno == EEXIST || errno == ENOSPC || errno == EDQUOT) return -errno;
-    // Without /proc. This call needs a capability; on newer kernels, the same credentials suffice.
+    // Without /proc. This call needs a capability; on newer kernels, the credentials that opened the file suffice.
     if (linkat(fd, "", AT_FDCWD, path, AT_EMPTY_PATH) == 0) return 0;
     return errno == EEXIST || errno == ENOSPC || errno == EDQUOT ? -errno : -EOPNOTSUPP;
 }
@@ -102,7 +102,7 @@ int tidings__file_publish(int fd, const char *path) {
 int tidings__file_rename(const char *old_path, const char *path) {
     if (syscall(SYS_renameat2, AT_FDCWD, old_path, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return -errno;
-    // In between, the file has two names. An opener that finds a link count of two looks again.
+    // In between, the file has two names. An opener that finds a link count of two checks again.
     if (link(old_path, path) != 0) return -errno;
     return unlink(old_path) == 0 ? 0 : -errno;
 }
@@ -131,7 +131,7 @@ int tidings__file_reopen(int fd, bool writable, const char *path) {
     return -ESTALE;
 }
 
-// MARK: Asking
+// MARK: Queries
 
 int tidings__file_status(int fd, struct stat *status) { return fstat(fd, status) == 0 ? 0 : -errno; }
 

@@ -21,7 +21,7 @@ int tidings__file_create_unnamed(const char *directory);  // O_TMPFILE; -EOPNOTS
 int tidings__file_create_named(const char *path);         // new; private to this user until its mode is set
 int tidings__file_create_memory(const char *name);        // without a file system; -ENOSYS on kernels before 3.17
 int tidings__file_seal(int fd);     // fixes the length of a memory file for ever, for every process
-bool tidings__file_sealed(int fd);  // true if the length is fixed and it is plain memory
+bool tidings__file_sealed(int fd);  // true if the length is fixed and the file is plain memory
 // Sets the mode exactly, whatever the umask. `group`: NULL, or the group that is to own the file. -EDOM if this process
 // may not give it to that group.
 int tidings__file_access(int fd, uint32_t mode, const uint32_t *group);
@@ -32,13 +32,13 @@ int tidings__file_publish(int fd, const char *path);
 int tidings__file_rename(const char *old_path, const char *path);
 
 int tidings__file_unlink(const char *path);
-void tidings__file_close(int fd);  // -1 is ignored; leaves errno alone
+void tidings__file_close(int fd);  // a negative fd is ignored; leaves errno alone
 
 // Makes a new open file description of the same inode, with locks of its own. Opens `path` if that still leads to the
 // inode, otherwise /proc. Async-signal-safe: fork handlers use it.
 int tidings__file_reopen(int fd, bool writable, const char *path);
 
-// MARK: Asking
+// MARK: Queries
 
 int tidings__file_status(int fd, struct stat *status);
 int tidings__path_status(const char *path, struct stat *status);  // of the link itself, if `path` is a symbolic link
@@ -74,7 +74,8 @@ bool tidings__file_backed(int fd, uint64_t offset, uint64_t length);  // true if
 int tidings__map(int fd, uint64_t length, bool writable, uint8_t **base);  // shared; left out of core dumps
 void tidings__unmap(uint8_t *base, uint64_t length);
 // Touches every page of the range for writing without changing it. Afterwards `tidings__file_hole` counts the pages as
-// backed. If pages are not `reserved`, it may fail: -ENOSPC instead of SIGBUS, and -EOPNOTSUPP before Linux 5.14.
+// backed. `reserved`: all of them are reserved. Otherwise it may fail: -ENOSPC instead of SIGBUS, and -EOPNOTSUPP
+// before Linux 5.14.
 int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved);
 // The same by one write per page, for reserved pages. For systems that report success without touching the pages, as
 // qemu's user mode does for calls it doesn't know.

@@ -20,10 +20,10 @@ typedef struct tidings__futex_value {
 } tidings__futex_value;
 int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
 
-// Sleeps while each of `count` words has its value. Each waking thread changes the first word, but a thread that wakes
-// a group wakes the sleepers of a later word. The second word is in this process's own memory. From the other words,
-// another process can move this sleeper (FUTEX_REQUEUE), or wake another sleeper instead. Without FUTEX_WAITV it sleeps
-// on the first word alone; if there are more than two words, for 5 ms at most.
+// Sleeps while each of `count` words has its value. A thread that wakes one sleeper changes the first word; a thread
+// that wakes a group changes a word after the second. The second word is in this process's own memory: from every other
+// word, a peer can move this sleeper (FUTEX_REQUEUE). Without FUTEX_WAITV it sleeps on the first word alone, for 1 s at
+// most; if there are more than two words, for 5 ms at most.
 int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns);
 
 // True if the kernel has FUTEX_WAITV. Asked once. If a filter later forbids the call, the first sleep notices.

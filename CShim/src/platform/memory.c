@@ -60,8 +60,8 @@ bool tidings__file_backed(int fd, uint64_t offset, uint64_t length) {
 int tidings__map(int fd, uint64_t length, bool writable, uint8_t **base) {
     void *bytes = mmap(NULL, (size_t)length, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
     if (bytes == MAP_FAILED) return -errno;
-    (void)madvise(bytes, (size_t)length,
-                  MADV_DONTDUMP);  // a core dump need not contain 400 MiB of peers' notifications
+    // A core dump need not contain 400 MiB of peers' notifications.
+    (void)madvise(bytes, (size_t)length, MADV_DONTDUMP);
     *base = bytes;
     return 0;
 }
@@ -76,11 +76,11 @@ int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t start = (uintptr_t)bytes & ~(page - 1);
     const uintptr_t end = ((uintptr_t)bytes + (uintptr_t)length + page - 1) & ~(page - 1);
-    while (madvise((void *)start, end - start, MADV_POPULATE_WRITE) !=
-           0) {  // NOLINT(performance-no-int-to-ptr): back to the mapping it came from
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): back to the mapping it came from
+    while (madvise((void *)start, end - start, MADV_POPULATE_WRITE) != 0) {
         if (errno == EINTR || errno == EAGAIN) continue;
-        if (errno != EINVAL)
-            return errno == EFAULT ? -ENOSPC : -errno;  // EFAULT stands for the SIGBUS that touching would have raised
+        // EFAULT stands for the SIGBUS that touching would have raised.
+        if (errno != EINVAL) return errno == EFAULT ? -ENOSPC : -errno;
         if (!reserved) return -EOPNOTSUPP;
         tidings__map_touch_each(bytes, length);
         return 0;

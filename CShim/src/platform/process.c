@@ -93,8 +93,8 @@ uint64_t tidings__pid_namespace(void) {
     return number;
 }
 
-// The name under which the program was executed, as the kernel passed it at our start. Reading /proc takes as long as
-// the rest of opening a center.
+// The name under which the program was executed, as the kernel passed it at our start. Not read from /proc, which takes
+// as long as the rest of opening a center.
 static const char *executed_as(void) {
     const char *path = (const char *)getauxval(AT_EXECFN);
     if (!path) return "";
@@ -111,8 +111,8 @@ size_t tidings__executable_name(char *text, size_t size) {
     size_t length = strlen(base);
     if (length > size - 1) {
         length = size - 1;
-        while (length > 0 && ((unsigned char)base[length] & 0xc0) == 0x80)
-            length--;  // not in the middle of a character
+        // Not in the middle of a character.
+        while (length > 0 && ((unsigned char)base[length] & 0xc0) == 0x80) length--;
     }
     for (size_t i = 0; i < length; i++) text[i] = (unsigned char)base[i] < 0x20 || base[i] == 0x7f ? '?' : base[i];
     text[length] = 0;

@@ -24,8 +24,8 @@ uint32_t tidings__user_id(void);     // effective
 bool tidings__user_known(uint32_t user);
 uint64_t tidings__pid_namespace(void);  // inode number, cached; 0: unknown
 
-// The basename of the executed file; for a script, the script's, not its interpreter's. At most TIDINGS_EXECUTABLE_MAX
-// bytes of whole UTF-8 characters, without control characters. `size` counts the NUL. Returns the length.
+// The basename of the executed file; for a script, the script's, not its interpreter's. At most `size` - 1 bytes of
+// whole UTF-8 characters, without control characters, and a NUL. Returns the length.
 size_t tidings__executable_name(char *text, size_t size);
 
 uint64_t tidings__random(void);  // never 0

@@ -64,14 +64,13 @@ int tidings__socket_receive(int socket, void *bytes, size_t room, int descriptor
     while (got < 0 && errno == EINTR);
     if (got < 0) return -errno;
     int error = message.msg_flags & MSG_CTRUNC ? EMFILE : message.msg_flags & MSG_TRUNC ? EMSGSIZE : 0;
-    for (struct cmsghdr *part_of = CMSG_FIRSTHDR(&message); part_of; part_of = CMSG_NXTHDR(&message, part_of)) {
-        if (part_of->cmsg_level != SOL_SOCKET || (part_of->cmsg_type != SCM_RIGHTS && part_of->cmsg_type != SCM_PIDFD))
-            continue;
-        const size_t handed = (part_of->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (struct cmsghdr *item = CMSG_FIRSTHDR(&message); item; item = CMSG_NXTHDR(&message, item)) {
+        if (item->cmsg_level != SOL_SOCKET || (item->cmsg_type != SCM_RIGHTS && item->cmsg_type != SCM_PIDFD)) continue;
+        const size_t handed = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t i = 0; i < handed; i++) {
             int fd;
-            memcpy(&fd, CMSG_DATA(part_of) + i * sizeof fd, sizeof fd);
-            const bool ours = part_of->cmsg_type == SCM_RIGHTS;
+            memcpy(&fd, CMSG_DATA(item) + i * sizeof fd, sizeof fd);
+            const bool ours = item->cmsg_type == SCM_RIGHTS;
             if (ours && *count < TIDINGS__HANDED_MAX) {
                 fd = tidings__above_standard(fd);
                 if (fd >= 0)

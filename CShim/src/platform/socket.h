@@ -4,13 +4,13 @@
 
 #include <stddef.h>
 
-#define TIDINGS__HANDED_MAX 4
+#define TIDINGS__HANDED_MAX 4  // descriptors in one message
 
 // Sends one message: at least one byte, and descriptors, which stay open in this process. Blocks like any write to that
 // socket. 0 or a negative errno. No signal if the peer is gone.
 int tidings__socket_send(int socket, const void *bytes, size_t length, const int *descriptors, int count);
 
-// Waits for a message, as any read from that socket does, and leaves it there. 0, also if the peer is gone, or a
+// Waits for a message, unless the socket is non-blocking, and leaves it there. 0, also if the peer is gone, or a
 // negative errno.
 int tidings__socket_await(int socket);
 

@@ -27,8 +27,7 @@ tidings__thread *tidings__thread_refresh(void) {
     thread->tid = (uint32_t)syscall(SYS_gettid);
     thread->pending = head ? (uintptr_t *)&head->list_op_pending : NULL;
     thread->pending_offset = head ? (intptr_t)head->futex_offset : 0;
-    // `inside` stays: a fork inside a signal handler that interrupted a post returns into that post, in the child as
-    // well.
+    // `inside` keeps its value: if a signal handler interrupts a post and forks, the child returns into that post, too.
     // The epoch is stored last, behind a signal fence: a handler that runs in between does all of this itself.
     tidings__fence_compiler();
     thread->fork_epoch = tidings__relaxed(&tidings__fork_epoch);

@@ -9,15 +9,15 @@
 
 typedef struct tidings__thread {
     uint32_t tid;  // in this process's own pid namespace
-    // Greater than 0 during a post, so that a post from a signal handler on top of it notices. Only defined here; the
-    // posting code counts it.
+    // How many posts this thread is in: more than one if a signal handler posts during a post. The posting code counts.
     uint32_t inside;
-    // The robust list's `list_op_pending`; NULL: the kernel doesn't mark deaths, so claim as foreign
+    // The robust list's `list_op_pending`. NULL: the kernel doesn't mark this thread's death, so it claims as foreign.
     uintptr_t *pending;
-    intptr_t pending_offset;            // for a word at address a, the value is (uintptr_t)a - pending_offset
-    uint64_t tick_ns, tick_precise_ns;  // clock.c
-    uint32_t fork_epoch;                // the fork epoch in which this was filled in; 0: never
-    uint32_t window;  // clock.c: the 2^28 ns window of CLOCK_REALTIME that contains `tick_ns`, never 0
+    intptr_t pending_offset;  // for a word at address a, the value is (uintptr_t)a - pending_offset
+    // clock.c: the kernel tick of this thread's last post, and the exact time of its first post in that tick.
+    uint64_t tick_ns, tick_precise_ns;
+    uint32_t fork_epoch;  // the fork epoch in which this was filled in; 0: never
+    uint32_t window;      // clock.c: the 2^28 ns window of CLOCK_REALTIME that contains `tick_ns`, never 0
 } tidings__thread;
 
 // Initial-exec: one load and an addition instead of a call, also in a shared library. Small, so that a library loaded
@@ -25,7 +25,7 @@ typedef struct tidings__thread {
 extern _Thread_local tidings__thread tidings__thread_state __attribute__((tls_model("initial-exec")));
 
 // Fills in the state of a new thread, or of a forked child's thread. Async-signal-safe once the process has opened a
-// center. Not inlined.
+// center.
 tidings__thread *tidings__thread_refresh(void) __attribute__((cold));
 
 static inline tidings__thread *tidings__thread_self(void) {

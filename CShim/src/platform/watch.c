@@ -1,6 +1,6 @@
 // The thread that reads file changes from inotify. It has a descriptor table of its own, because a program may close
-// descriptors that are not its own. Another file then gets the number, and a thread in the same table would read from
-// that file as long as it lives. The thread's own table holds one descriptor, which no other thread can close.
+// descriptors that are not its own. Another file then gets the number, and a thread that shared the table would read
+// from that file. The thread's own table holds one descriptor, which no other thread can close.
 #include "platform/watch.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@
 
 #define EVENTS (IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
 #define DIRECTORY_EVENTS (IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
-// All anonymous inodes share one inode number. This mark on the open file description distinguishes ours from another:
-// a signal number for O_ASYNC, which is never set.
+// Marks the inotify descriptor as ours, because all anonymous inodes share one inode number. The mark is a signal
+// number (F_SETSIG), which has no other effect without O_ASYNC.
 #define MARK 61
 
 enum { NONE, STARTING, RUNNING, REFUSED };
@@ -55,12 +55,12 @@ static void *body(void *argument) {
     // The first call unshares the table. The thread then closes its copies of the program's descriptors at once, so
     // that pipes and sockets end when the program closes them. The starting thread doesn't wait for that: a close may
     // wait for a file server.
-    const bool apart = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE_) == 0 && is_ours((int)fd);
-    tidings__set_release(&state, apart ? RUNNING : REFUSED);
+    const bool own_table = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE_) == 0 && is_ours((int)fd);
+    tidings__set_release(&state, own_table ? RUNNING : REFUSED);
     tidings__futex_wake(&state, 1);
-    if (apart) (void)syscall(SYS_close_range, 0, fd - 1, 0u);
+    if (own_table) (void)syscall(SYS_close_range, 0, fd - 1, 0u);
     _Alignas(struct inotify_event) char events[4096];
-    while (apart) {
+    while (own_table) {
         const ssize_t size = read((int)fd, events, sizeof events);
         if (size < 0 && errno == EINTR) continue;
         if (size <= 0) break;
@@ -100,8 +100,8 @@ static int start(void) {
     }
     (void)close(fd);
     inotify = -1;
-    // A process may have room for a descriptor or a thread later. Without an own table for the thread, this kernel
-    // offers no way.
+    // A process may have room for a descriptor or a thread later. A kernel that refuses the thread a table of its own
+    // always does.
     tidings__set_relaxed(&state, error == ENOSYS ? REFUSED : NONE);
     return -error;
 }
