@@ -43,8 +43,8 @@ static int reserve(tidings__segment *segment, uint64_t start, uint64_t end) {
     const int fd = tidings__segment_descriptor(segment);
     if (fd < 0) return fd;
     const int result = tidings__file_reserve(fd, start, end - start);
-    // Some network file systems can't reserve. There, a touch by the kernel takes the memory as well, and returns an
-    // error in place of SIGBUS.
+    // Some network file systems can't reserve. There the kernel touches the pages, which takes the memory as well, and
+    // returns an error in place of SIGBUS.
     return result == -EOPNOTSUPP ? tidings__map_touch(segment->base + start, end - start, false) : result;
 }
 
@@ -85,7 +85,7 @@ static void note_run(tidings__segment *segment, uint32_t chunk, uint64_t hole) {
 bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
     if (tidings__relaxed(&segment->chunk_backed[chunk]) >= pages_of(bytes)) return true;
     const uint64_t offset = offset_of(segment, chunk, NULL);
-    // If the hole is at the end of the file, a writer learns nothing: a file system without holes answers the same.
+    // The end of the file as the answer tells a writer nothing: a file system that reports no holes answers the same.
     const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), offset);
     if (hole < offset + bytes || (hole >= segment->size && segment->writable)) return false;
     note_run(segment, chunk, hole);
@@ -118,8 +118,8 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
 static void publish_names(tidings__segment *segment, uint32_t count) {
     raise_to(&segment->names_known, count);
     if (!segment->writable) return;
-    // Release: the memory exists before the number says so. The number is only a hint for other processes: each process
-    // asks the file itself before it touches an entry.
+    // The memory exists before the number says so. For other processes the number is only a hint: each process asks the
+    // file itself before it touches an entry (invariant N9).
     _Atomic uint64_t *backed = &segment->header->names_backed.word;
     uint64_t before = tidings__relaxed(backed);
     while (before < count && !tidings__cas(backed, &before, count)) {}
@@ -134,8 +134,7 @@ uint32_t tidings__names_there(tidings__segment *segment, uint32_t count) {
     const uint32_t known = tidings__relaxed(&segment->names_known);
     if (known >= count) return count;
     const uint64_t names = segment->geometry.names, hole = names_hole(segment, known);
-    // If the hole is at the end of the file, a writer learns nothing: a file system without holes answers the same.
-    // Only reserving makes sure then.
+    // The end of the file as the answer tells a writer nothing (see above). Only reserving makes sure then.
     if (hole >= segment->size && segment->writable) return tidings__back_names(segment, count) == 0 ? count : known;
     const uint64_t there = hole > names ? (hole - names) / sizeof(tidings__name) : 0;
     if (there <= known) return known;
@@ -166,7 +165,7 @@ int tidings__back_names(tidings__segment *segment, uint32_t count) {
             count - 1, segment->name);
     }
     // Grows by an eighth each time. Before the table grows, a participant that adds a name searches all entries for one
-    // that can be removed, so growth should be rare.
+    // that can be taken out, so growth should be rare.
     const uint32_t steps[] = {count + known / 8, count};
     uint32_t target = 0;
     uint64_t end = 0;

@@ -1,5 +1,5 @@
-// The eviction word EV: the first retained position E, and the range that is being evicted. The layers ring and
-// registry do not include each other and both read EV, so it is here.
+// The eviction word EV: E, the first position that is not evicted, and the range that is being evicted. The layers ring
+// and registry do not include each other and both read EV, so it is here.
 #ifndef TIDINGS__EVICTION_H
 #define TIDINGS__EVICTION_H
 

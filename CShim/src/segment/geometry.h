@@ -9,12 +9,12 @@
 #include "tidings.h"
 
 #define TIDINGS__NAMES_STEP 256u  // name entries that get memory at a time: 44 pages exactly
-// A chunk holds its payload, name and subject, each rounded up to 8 bytes. In addition to the payload it needs at most
-// this many bytes.
+// A chunk holds a header, then payload, name and subject, each rounded up to 8 bytes. On top of header and payload it
+// needs at most this many bytes.
 #define TIDINGS__CHUNK_OVERHEAD 528u
 
-// The chunks of one size in bytes. Their numbers are `first` to `first + count - 1`. They lie one after the other from
-// `offset` in the file on.
+// The chunks of one size in bytes. Their numbers are `first` to `first + count - 1`. They lie one after the other, from
+// byte `offset` of the file on.
 typedef struct tidings__class {
     uint64_t offset;
     uint64_t size;

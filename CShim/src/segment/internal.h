@@ -4,7 +4,7 @@
 
 #include "segment/segment.h"
 
-// Clears the segment, but for what its caller has set.
+// Clears the segment, except for `looks` and `giving_memory`, which its caller has set.
 void tidings__segment_begin(tidings__segment *segment);
 
 // Creates the center at segment->path from `segment->shape`. The file gets its name only when it is finished. `group`:
@@ -37,9 +37,10 @@ typedef struct tidings__identity {
     uint64_t length;
 } tidings__identity;
 
-// Makes the README's checks in their order, on a descriptor, before anything is mapped. `identify` makes the first
-// half, up to the magic: a file that passes is a center of some version. `validate` makes the second half. `verb` is
-// for the error line: "open", "remove" or "receive". -ENOENT without an error line: the center has just been removed.
+// Makes the checks of design/5-access.md (Opening) in their order, on a descriptor, before anything is mapped.
+// `identify` makes the first half, up to the magic: a file that passes is a center of some version. `validate` makes
+// the second half. `verb` is for the error line: "open", "remove" or "receive". -ENOENT without an error line: the
+// center has just been removed.
 int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t flags, const char *verb,
                               tidings__identity *identity);
 // Reads the first page without any check but the magic. False: it is no center, or it can't be read.
@@ -60,7 +61,7 @@ int tidings__segment_check_directory(const tidings__segment *segment, uint32_t f
 // as removed. TIDINGS__LATER: another process holds the lock.
 int tidings__segment_unlink(const tidings__segment *segment, int fd, int writers_file, bool mark, const char *verb);
 
-// MARK: Files on their way (stale_files.c)
+// MARK: Unfinished files (stale_files.c)
 
 // A file may get its name before its center has one. Its creator then holds the removal lock, so that no process takes
 // the file for stale. -EAGAIN: a process has just done so and deleted the file; start again.

@@ -1,5 +1,5 @@
-// The layout of shared memory: every byte that processes share, and nothing else. Read ../../README.md first: it
-// defines the terms, the writers of each word, and what happens if a writer dies.
+// The layout of shared memory: every byte that processes share, and nothing else. Read ../../README.md and ../../design
+// first: they define the terms, and say what happens if a writer dies.
 //
 // The layout depends on the architecture (byte order, 8- and 16-byte atomics). That is allowed, as a center is
 // transient and never leaves the machine. A change here needs a new TIDINGS__FORMAT_VERSION, unless the layout stamp
@@ -19,8 +19,7 @@
 // hurt.
 #define TIDINGS__LINE 64u
 #define TIDINGS__PAGE 4096u
-// Chunk sizes: 1 KiB, 8 KiB, 64 KiB, 512 KiB, 4 MiB and the maximum payload. The factor is 8, so at most 7/8 of a chunk
-// is wasted, and usually far less.
+// Chunk sizes: 1 KiB, 8 KiB, 64 KiB, 512 KiB, 4 MiB and the maximum payload (geometry.c).
 #define TIDINGS__CLASSES 6u
 #define TIDINGS__OBSERVERS_MAX 1024u
 #define TIDINGS__PARTICIPANTS_MAX 4096u  // 12 bits of a chunk word
@@ -35,7 +34,7 @@
 #define TIDINGS__NAME_FIRST 2u
 #define TIDINGS__CHUNK_NONE UINT32_MAX
 // In a name's `retained`, in place of a chunk: there is no retained value, but the ring may hold a newer retained
-// record. The position above it is where the value was cleared (0: the name never had one).
+// record. The upper bits are the position at which the value was cleared (0: the name never had one).
 #define TIDINGS__RETAINED_EXPECTED UINT64_C(0xffff)
 
 // MARK: The ring
@@ -88,7 +87,7 @@ typedef struct tidings__cell {
 // 0 never lies in them.
 #define TIDINGS__C_NEVER (~UINT64_C(1))
 // V
-#define TIDINGS__V_KNOWN UINT64_C(0)  // dead, and its poster has noticed
+#define TIDINGS__V_KNOWN UINT64_C(0)  // dead, and its poster has noticed; or abandoned
 #define TIDINGS__V_PENDING UINT64_C(1)
 #define TIDINGS__V_DEAD UINT64_C(2)
 #define TIDINGS__V_ACCEPTED UINT64_C(3)
@@ -277,8 +276,8 @@ typedef struct tidings__header {
     // Participants, by CAS; grows only. Entries below have memory. A hint, as each process asks the file itself.
     tidings__padded names_backed;
     tidings__padded revoked;  // revokers, by atomic addition. For statistics
-    // 1: the file has lost its name, and posts return -ESTALE. Removers; participants that saw link count 0. Stale: a
-    // post goes to a center that has ended.
+    // 1: the center is removed, or its file has lost its name; posts return -ESTALE. Removers; participants that saw
+    // link count 0. Stale: a post goes to a center that has ended.
     tidings__padded removed;
     // A futex in the lower half: bit 0 says that posters wait for a lossless observer, above it the epoch. A hint, as
     // posters wait in steps of a millisecond. Unused in a center with a writers file. Writers: posters and observers.
@@ -287,8 +286,8 @@ typedef struct tidings__header {
     // the observer. Stale: a set bit costs a load of the doorbell; a missed bit is excluded by full barriers (see
     // design/3-wake-ups.md).
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t asleep[TIDINGS__MAP_WORDS];
-    // One bit per lossless observer. Written as `asleep`. Stale: a set bit delays eviction; a missed bit is excluded.
-    // EV changes after the bit is set, so an eviction decided without the bit fails.
+    // One bit per lossless observer. Written as `asleep`. Stale: a set bit delays eviction; a missed bit is excluded,
+    // as EV changes after the bit is set, so an eviction decided without the bit fails.
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t lossless[TIDINGS__MAP_WORDS];
     tidings__name_futex name_futexes[TIDINGS__NAME_FUTEXES];  // used only in a center with a writers file
 } tidings__header;

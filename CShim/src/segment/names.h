@@ -18,7 +18,8 @@ size_t tidings__valid_prefix(const char *bytes, size_t length);
 // control characters.
 int tidings__check_center_name(const char *name);
 
-// $TIDINGS_DIRECTORY, otherwise /dev/shm. A program that runs with more rights than its caller ignores the variable.
+// $TIDINGS_DIRECTORY, otherwise /dev/shm. A program that runs with more rights than the user that started it
+// (set-user-ID) ignores the variable.
 const char *tidings__default_directory(void);
 // The absolute path of the directory: `configured` if not NULL ("": /dev/shm), otherwise the default directory.
 int tidings__center_directory(const char *configured, char *path, size_t size);

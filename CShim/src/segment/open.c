@@ -16,8 +16,8 @@
 
 _Static_assert(TIDINGS__LOCK_FIRST == TIDINGS__LOCK_BASE, "platform/lock.h and layout.h mean the same bytes");
 
-// How often an opening may find no center and then fail to create it because another process was faster. After that
-// many attempts, it reports that the file keeps appearing and disappearing.
+// How often an opening may find no center and then fail to create one, because another process did so meanwhile. Then
+// it reports that the file keeps appearing and disappearing.
 #define ATTEMPTS 100
 
 int tidings__segment_refuse(const tidings__segment *segment, int error, const char *verb, const char *format, ...) {
@@ -59,8 +59,8 @@ int tidings__segment_attach(tidings__segment *segment) {
     return segment->chunk_backed ? 0 : -ENOMEM;
 }
 
-// Everything up to `base_size` has memory since the center's creation. A copy of a center's file may have holes there.
-// The check is made only in copies, as it makes the kernel walk all these pages.
+// Makes sure that the file has memory up to `base_size`. It has since its creation, but a copy of it may have holes
+// there. Only copies are checked, as the kernel walks all these pages for it.
 static int ensure_base(tidings__segment *segment, uint64_t birthplace) {
     const uint64_t base = segment->geometry.base_size;
     if (birthplace == segment->inode || tidings__file_backed(segment->fd, 0, base)) return 0;

@@ -3,8 +3,8 @@
 
 #include "segment/route.h"
 
-// Decided positions are a prefix. So an exponential search, followed by a binary search, finds the end of the prefix.
-// It reads at most 2 log2(slots) cells.
+// Decided positions are a prefix of the order. So an exponential search, followed by a binary search, finds the end of
+// the prefix. It reads at most 2 log2(slots) cells. A `from` that is not between E and E + slots is replaced by E.
 uint64_t tidings__frontier(const tidings__segment *s, uint64_t from) {
     uint64_t start = tidings__oldest(s);
     uint64_t limit = start + s->shape.slots;  // undecided: it can be claimed only after E has moved beyond start
@@ -30,8 +30,8 @@ uint64_t tidings__frontier(const tidings__segment *s, uint64_t from) {
     return low;
 }
 
-// Stores the name entries of the record at a position, and returns their number. ANY: the record is being written, so
-// its names are not known.
+// Stores the name entries of the record at a position (`retained`: only of a retained record), and returns their
+// number. ANY: the record is being written, so its names are not known.
 #define ANY 3
 static uint32_t names_at(const tidings__segment *s, uint64_t position, bool retained, uint32_t names[2]) {
     const tidings__cell *cell = tidings__cell_at(s, position);
@@ -48,7 +48,7 @@ static uint32_t names_at(const tidings__segment *s, uint64_t position, bool reta
 }
 
 // The positions to walk: from `*oldest` to before the result. If a position is evicted during the walk, its retained
-// value has been stored in the name entry before.
+// value is in the name entry by then.
 static uint64_t span(const tidings__segment *s, uint64_t *oldest) {
     *oldest = tidings__oldest(s);
     const uint64_t end = tidings__frontier(s, *oldest);

@@ -40,9 +40,9 @@ static int mark_removed(int fd, uint64_t value) {
     return 0;
 }
 
-// Deletes only the file that was checked. The path may lead to a successor by now, or may do so between the check and
-// the unlink. The removal lock excludes that: a remover takes a name away only while it holds the lock on that name's
-// file. So if this thread holds the lock and the name leads to this file, the name keeps leading to it.
+// Deletes only the file that was checked. The path may lead to a successor by now, so it is checked under the removal
+// lock. A remover takes a name away only while it holds the lock on that name's file. So if this thread holds the lock
+// and the name leads to this file, the name keeps leading to it until the unlink.
 int tidings__segment_unlink(const tidings__segment *segment, int fd, int writers_file, bool mark, const char *verb) {
     const int locks = writers_file >= 0 ? writers_file : fd;
     int result = take_lock(segment, locks, verb);
@@ -50,8 +50,8 @@ int tidings__segment_unlink(const tidings__segment *segment, int fd, int writers
     if (tidings__file_same(fd, segment->path)) {
         char directory[TIDINGS__PATH_SIZE];
         tidings__segment_directory(segment, directory);
-        // In a directory like /dev/shm, a user with write access to another user's center can't delete its file. Such a
-        // remover must not mark the center before it is deleted.
+        // In a sticky directory like /dev/shm, a user with write access to another user's center can't delete its file.
+        // Such a remover must not mark the center before the file is deleted.
         const bool kept = tidings__file_kept(fd, directory);
         // The mark comes before the unlink. If this process is killed between the two, posters see the mark, and the
         // next process that opens the name completes the removal. In the other order, no mark would inform the posters.
@@ -97,8 +97,8 @@ static bool has_memory(int fd, uint64_t length) {
     return tidings__file_backed(fd, 0, length) || tidings__file_reserve(fd, 0, length) == 0;
 }
 
-// Wakes the sleeping observers of a center that was just marked. This only makes the news faster: the process of an
-// observer that is not woken here informs it.
+// Wakes the sleeping observers of a center that was just marked. This is about speed only: an observer that is not
+// woken here learns of the end from its own process.
 static void wake_observers(int fd, int writers_file, const tidings__identity *identity) {
     tidings__geometry geometry;
     tidings__geometry_of(&identity->shape, &geometry);

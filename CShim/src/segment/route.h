@@ -19,9 +19,9 @@ static inline uint32_t tidings__route_name_subject(uint64_t route) {
 static inline uint8_t tidings__route_flags(uint64_t route) { return (uint8_t)(route >> 24); }
 static inline uint8_t tidings__route_format(uint64_t route) { return (uint8_t)(route >> 56); }
 
-// The route word in a cell. Relaxed: ordered after the acquire load of C by which the caller learned
-// that the record is committed. Counts only if `tidings__slot_valid_after_copy` is true afterwards, or if EV excludes
-// that the slot is reused.
+// The route word in a cell. Relaxed: ordered after the acquire load of C by which the caller learned that the record is
+// committed. The word counts only if `tidings__slot_valid_after_copy` is true afterwards, or if EV excludes that the
+// slot was reused.
 static inline uint64_t tidings__route(const tidings__cell *cell) { return tidings__relaxed(&cell->route); }
 
 // True if a record with this route word belongs to the entry (NAME_ALL: always).

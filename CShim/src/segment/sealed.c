@@ -9,7 +9,8 @@
 #include "segment/internal.h"
 #include "segment/names.h"
 
-// Starts a segment. Its path serves error messages, and attempts to open the file by its path: no file has this path.
+// Starts a segment. Its path is for error lines only: it leads to no file, so `tidings__file_reopen` goes through
+// /proc.
 static int begin(const char *name, tidings__segment *segment) {
     tidings__segment_begin(segment);
     int result = tidings__check_center_name(name);
@@ -68,7 +69,8 @@ int tidings__segment_hand(const tidings__segment *segment, bool writable, int de
     return 0;
 }
 
-// The sender chose the size. It may cost the receiver that much address space and memory, so the receiver sets a limit.
+// The sender chose the size, which may cost the receiver that much address space and memory. So the receiver sets a
+// limit.
 static int check_size(const tidings__segment *segment, const tidings__identity *identity, uint64_t largest) {
     tidings__geometry geometry;
     tidings__geometry_of(&identity->shape, &geometry);

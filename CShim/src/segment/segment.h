@@ -20,8 +20,7 @@
 
 typedef struct tidings__segment {
     // For system calls, and for locks if there is no writers file. A descriptor for locks never shares the open file
-    // description that is mapped, as forked children inherit the mapping. -1: a forked child could not open the file
-    // again.
+    // description that is mapped (tidings__segment_separate). -1: a forked child could not open the file again.
     int fd;
     bool writable;    // false: opened read-only; code that writes to the center must check this first
     bool sealed;      // memory without a file name, whose size is fixed
@@ -100,8 +99,8 @@ static inline _Atomic uint32_t *tidings__doorbell(const tidings__segment *segmen
     return (_Atomic uint32_t *)(void *)(segment->doorbells + (uint64_t)observer * TIDINGS__LINE);
 }
 
-// The futex of posters that wait for this lossless observer. The observer wakes all its sleepers. So it must not lie in
-// a file that readers can map: each of the readers' sleepers would cost the observer time.
+// The futex of posters that wait for this lossless observer, which wakes all sleepers of the word. So the word must not
+// lie in a file that readers can map: each reader that sleeps on it would cost the observer time (invariant W8).
 static inline _Atomic uint32_t *tidings__waiting_posters(const tidings__segment *segment, uint32_t observer) {
 #ifdef MUTANT_POSTERS_WAIT_WHERE_READERS_SLEEP  // Found by: interleaving lossless_beside_readers
     (void)observer;

@@ -1,5 +1,5 @@
-// Sets of observers and of participants, with one bit per table entry. Work for all members of a set takes one walk of
-// the table: a table may be large and have many dead participants.
+// Sets of observers and of participants, with one bit per table entry. A table may be large, and have many dead
+// participants: work for all members of a set takes one walk of the table.
 #ifndef TIDINGS__SETS_H
 #define TIDINGS__SETS_H
 
@@ -44,6 +44,7 @@ static inline tidings__participant_set tidings__participant_only(uint32_t partic
     tidings__participant_set_add(&set, participant);
     return set;
 }
+// The lowest member; 0 also if the set is empty.
 static inline uint32_t tidings__participant_set_first(const tidings__participant_set *set) {
     uint32_t word = 0;
     while (word + 1 < TIDINGS__PARTICIPANTS_MAX / 64 && !set->words[word]) word++;

@@ -32,7 +32,7 @@ typedef struct search {
     bool (*each)(void *context, const tidings_stale_file *stale_file);
     void *context;
     uint32_t count;
-    // Used while the center of a writers file is searched.
+    // Used while the center of a writers file is searched for.
     uint64_t instance;
     ino_t inode;
     bool needed;
@@ -57,7 +57,7 @@ static int open_one(const search *search, const char *file, tidings__segment *se
     return -1;
 }
 
-static bool tell(search *search, int kind, const char *file, const struct stat *status, bool deleted) {
+static bool report(search *search, int kind, const char *file, const struct stat *status, bool deleted) {
     const tidings_stale_file stale_file = {
         .kind = kind, .deleted = deleted, .memory = (uint64_t)status->st_blocks * 512, .file = file};
     search->count++;
@@ -107,8 +107,8 @@ static bool look_beside(search *search, const char *file, const char *rest) {
             search->needed = true;  // the directory can't be listed, so the answer is unknown
         if (!search->needed && tidings__file_same(fd, segment.path)) {
             const bool deleted = search->delete_them && tidings__file_unlink(segment.path) == 0;
-            go_on = tell(search, writers_file ? TIDINGS_STALE_FILE_WRITERS_FILE : TIDINGS_STALE_FILE_UNFINISHED, file,
-                         &status, deleted);
+            go_on = report(search, writers_file ? TIDINGS_STALE_FILE_WRITERS_FILE : TIDINGS_STALE_FILE_UNFINISHED, file,
+                           &status, deleted);
         }
         (void)tidings__lock_release(fd, TIDINGS__LOCK_REMOVAL);
     }
@@ -116,7 +116,7 @@ static bool look_beside(search *search, const char *file, const char *rest) {
     return go_on;
 }
 
-// Handles a center that is marked as removed but still has its name.
+// A center is stale if it is marked as removed, still has its name, and no remover works on it.
 static bool look_at_center(search *search, const char *file, const char *name) {
     tidings__segment segment;
     tidings__identity identity;
@@ -130,12 +130,12 @@ static bool look_at_center(search *search, const char *file, const char *name) {
         memcpy(segment.name, name, strlen(name) + 1);
         const int writers_file = tidings__writers_file_of(&segment, &identity);
         const int locks = writers_file >= 0 ? writers_file : fd;
-        const bool left = tidings__lock_try(locks, TIDINGS__LOCK_REMOVAL, true) == 0;
-        if (left) (void)tidings__lock_release(locks, TIDINGS__LOCK_REMOVAL);
-        if (left && tidings__file_same(fd, segment.path)) {
+        const bool unlocked = tidings__lock_try(locks, TIDINGS__LOCK_REMOVAL, true) == 0;
+        if (unlocked) (void)tidings__lock_release(locks, TIDINGS__LOCK_REMOVAL);
+        if (unlocked && tidings__file_same(fd, segment.path)) {
             const bool deleted = search->delete_them &&
                                  tidings__segment_unlink(&segment, fd, writers_file, false, "remove") == 0;
-            go_on = tell(search, TIDINGS_STALE_FILE_REMOVED, file, &status, deleted);
+            go_on = report(search, TIDINGS_STALE_FILE_REMOVED, file, &status, deleted);
         }
         tidings__file_close(writers_file);
     }

@@ -1,7 +1,8 @@
 // The writers file: a second file beside an observable center. Only users with write access can open it. It has the
-// participants' locks and the doorbells, out of the readers' reach, for two reasons. design/5-access.md.
-// - A shared lock needs only a descriptor for reading. It would keep a participant's lock off its byte for ever.
-// - FUTEX_REQUEUE needs only a mapping for reading. It moves a sleeper to a futex that no process wakes.
+// participants' locks and the doorbells, out of the readers' reach (design/5-access.md):
+// - Locks: a shared lock needs only a descriptor for reading, and would keep a participant's lock off its byte for
+//   ever.
+// - Doorbells: FUTEX_REQUEUE needs only a mapping for reading, and moves a sleeper to a futex that no process wakes.
 #include <errno.h>
 #include <string.h>
 
