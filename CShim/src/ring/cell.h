@@ -7,10 +7,10 @@
 #include "segment/position.h"
 #include "segment/segment.h"
 
-// Invariant R4. True while the last claim's owner may still use the cell. There are two cases:
+// Invariant R4. True while the last claim's owner may still use the cell. The caller must load W, C and V in this
+// order. There are two cases:
 // - The owner may still write. Only a claim flips W's phase, and only the owner makes C's phase equal to it again.
-// - The owner has committed, but has not yet noticed that its position was revoked. The caller must load the words in
-//   this order: W, C, V.
+// - The owner has committed, but has not yet noticed that its position was revoked.
 static inline bool tidings__busy(uint64_t w, uint64_t c, uint64_t v) {
     if (__builtin_expect((((w >> 32) ^ c) & 1) == 0 && v != ((c >> 1) << 2 | TIDINGS__V_DEAD), 1)) return false;
 #ifdef MUTANT_BUSY_SLOT_REUSED  // Found by: interleaving three_laps
@@ -20,7 +20,7 @@ static inline bool tidings__busy(uint64_t w, uint64_t c, uint64_t v) {
 }
 
 // W's lower half. The kernel marks a dead owner in it, and observers sleep on it: both use it as a 32-bit futex. The
-// cast is right on little endian machines, where the lower half is the first half.
+// cast is right on little-endian machines, where the lower half comes first.
 static inline _Atomic uint32_t *tidings__claim_futex(tidings__cell *cell) {
     return (_Atomic uint32_t *)(void *)&cell->claim;
 }

@@ -6,17 +6,18 @@
 #include "platform/error.h"
 #include "ring/verdict.h"
 
-// The chunks of a class that eviction frees first: 1/SHARE of the class. One search of the class then serves several
-// posts. The cost is that this much history is evicted earlier than necessary.
+// Eviction for a chunk frees those with the oldest positions: 1/SHARE of the class. One search of the class then serves
+// several posts. The cost is that this much history is evicted earlier than necessary.
 #define SHARE 16u
 #define SOONEST_MAX 32u
 typedef struct soonest {
     uint32_t count, most;
     uint32_t first;                  // the chunk with the least distance
-    uint64_t distance[SOONEST_MAX];  // positions after E (the oldest retained position), ascending
+    uint64_t distance[SOONEST_MAX];  // from E to the chunk's position, ascending
 } soonest;
 
-// Notes a chunk. Returns the distance from which on a chunk need not be noted: `beyond` while `found` has room.
+// Notes a chunk, in the order of distances. Returns the distance from which on no further chunk need be noted: `beyond`
+// while `found` has room.
 static uint64_t note(soonest *found, uint32_t chunk, uint64_t distance, uint64_t beyond) {
     uint32_t at = found->count < found->most ? found->count++ : found->most - 1;
     for (; at > 0 && found->distance[at - 1] > distance; at--) found->distance[at] = found->distance[at - 1];
@@ -31,11 +32,10 @@ static uint32_t share_of(const tidings__class *class) {
 }
 
 // Tries to find `room` without a search of the whole class. A single poster uses the chunks of a class in turn, and
-// several posters nearly do, so the next few chunks are the oldest ones. They are accepted under two conditions. All
-// are in the ring. All lie within a twelfth of the distance from E to the chunk taken last (in perfect order: a
-// sixteenth). The shared words are untrusted: `reach` is bounded by the number of slots, as in the search of all
-// chunks.
-static bool take_in_order(const tidings__segment *s, const tidings__class *class, uint32_t turn, uint32_t next,
+// several posters nearly do, so the next few chunks are the oldest ones. They are accepted if all are in the ring, and
+// lie within a twelfth of the distance from E to the chunk taken last (in perfect order: a sixteenth). The shared words
+// are untrusted: `reach` is bounded by the number of slots, as in the search of all chunks.
+static bool room_in_order(const tidings__segment *s, const tidings__class *class, uint32_t turn, uint32_t next,
                           uint64_t start, tidings__chunk_room *room) {
     const _Atomic uint64_t *words = &s->chunk_words[class->first];
     uint64_t word = tidings__acquire(&words[turn ? turn - 1 : class->count - 1]);  // the chunk this process took last
@@ -55,7 +55,7 @@ static bool take_in_order(const tidings__segment *s, const tidings__class *class
     return true;
 }
 
-#define TRUST 15u  // uses of `take_in_order` for each search of the whole class
+#define TRUST 15u  // uses of `room_in_order` for each search of the whole class
 
 int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, tidings__chunk_turns *turns,
                         uint32_t *chunk, tidings__chunk_room *room) {
@@ -84,7 +84,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
                 // The shortcut is tried only at the first chunk in the ring that is not free. Any chunks checked before
                 // it are being filled or retained. Relaxed: a stale `order` only decides whether to search all chunks.
                 const uint32_t trust = found.count == 0 && distance >= 0 ? tidings__relaxed(&turns->order[c]) : 0;
-                if (trust && take_in_order(s, class, turn, next, start, room)) {
+                if (trust && room_in_order(s, class, turn, next, start, room)) {
                     tidings__set_relaxed(&turns->order[c], trust - 1);
                     room->order = &turns->order[c];
                     return -EAGAIN;
@@ -173,6 +173,7 @@ void tidings__chunk_reclaim(tidings__segment *s, const tidings__participant_set 
 #endif
             if (in_ring) desired = (word & ~UINT64_C(0xf)) | TIDINGS__CHUNK_IN_RING;
         }
+        // Not tried again: if the word has changed, eviction has promoted the chunk.
         tidings__cas(&s->chunk_words[chunk], &word, desired);
     }
 }

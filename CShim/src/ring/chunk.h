@@ -1,4 +1,4 @@
-// Chunks, which hold payloads that do not fit a cell: their ownership and reuse. design/1-ring.md. This
+// Ownership and reuse of chunks, which hold retained values and payloads that do not fit a cell. design/1-ring.md. This
 // layer knows positions, but no names.
 #ifndef TIDINGS__CHUNK_H
 #define TIDINGS__CHUNK_H
@@ -22,8 +22,8 @@ static inline bool tidings__chunk_before(uint64_t word, uint64_t start) {
 }
 
 // Search state of this process, per chunk size; only hints. `next`: the chunk where the next search starts. `order`:
-// how many more searches may assume that eviction frees the chunks from `next` on first. A search of all chunks that
-// finds none free sets it to TRUST.
+// how many more searches may assume that eviction frees the chunks from `next` on first. A search of the whole class
+// that finds none free sets it anew.
 typedef struct tidings__chunk_turns {
     _Atomic uint32_t next[TIDINGS__CLASSES], order[TIDINGS__CLASSES];
 } tidings__chunk_turns;
@@ -31,8 +31,8 @@ typedef struct tidings__chunk_turns {
 // How far to evict if no chunk is free. Evicting to before `least` frees one chunk, to before `most` a few.
 typedef struct tidings__chunk_room {
     uint64_t least, most;
-    _Atomic uint32_t
-        *order;  // NULL: all chunks were checked. Otherwise not all were, and one may be free: set this to 0 and retry
+    // NULL: all chunks were checked. Otherwise not all were, and one may be free: set this to 0 and retry.
+    _Atomic uint32_t *order;
 } tidings__chunk_room;
 
 // Takes a free chunk of at least `size` bytes for this participant, and backs it with memory. Returns 0 or:

@@ -1,16 +1,16 @@
 // The rare ends of a claim: its owner has died, or its owner abandons it.
 #include "ring/claim.h"
 
-// True if W is an unfinished claim of one of the dead.
+// True if W is a foreign claim of a dead participant, and the cell is still busy.
 static bool unfinished_claim(tidings__cell *cell, uint64_t w, const tidings__participant_set *dead) {
     return w & TIDINGS__W_FOREIGN && tidings__participant_set_has(dead, w & TIDINGS__W_OWNER_MASK) &&
            tidings__busy(w, tidings__acquire(&cell->commit), tidings__acquire(&cell->verdict));
 }
 
 void tidings__claims_reclaim(const tidings__segment *s, const tidings__participant_set *dead) {
-    // A poster that passes over the slot changes W between the load and the CAS, once per lap. The slot must be marked
-    // all the same: later, the dead participant's entry may belong to another one. The bound is for a peer that
-    // changes W all the time.
+    // If a poster passes over the slot between the load and the CAS (at most once per lap), the CAS is tried again. A
+    // slot that stayed unmarked would later seem to be claimed by the next participant that takes the dead one's entry.
+    // The bound is for a peer that changes W all the time.
     uint32_t changes = 0;
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
         tidings__cell *cell = &s->cells[slot];

@@ -24,8 +24,8 @@ void tidings__claims_reclaim(const tidings__segment *s, const tidings__participa
 // interrupt such an operation: see `tidings__owner`.
 static inline void tidings__pending_set(tidings__thread *thread, _Atomic uint64_t *word) {
 #ifndef MEASURE_WITHOUT_DEATH_NOTICE  // Measured by: Benchmarks/Regressions/without
-    // Volatile: only the kernel reads the value, so the compiler could drop the store. The offset is right on little
-    // endian machines: the futex is the lower half of the word, and the lower half is the first one.
+    // Volatile: only the kernel reads the value, so the compiler could drop the store. The offset is right on
+    // little-endian machines: the futex is the lower half of the word, which comes first.
     *(volatile uintptr_t *)thread->pending = (uintptr_t)word - (uintptr_t)thread->pending_offset;
 #endif
     tidings__fence_compiler();
@@ -63,8 +63,8 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
     // is untrusted. `*hint` comes from a claim of this process, so the positions before it are decided.
     uint32_t steps = 1, contradictions = 0;
     for (;;) {
-        // Invariant R5: EV must be loaded before W. If position - slots < E, that position was decided before, so W's
-        // lap is at least the lap before this one.
+        // Invariant R5: EV must be loaded before W. If the slot's earlier position (position - slots) is before E, it
+        // was decided before this load, so W's lap is at least lap - 1.
         uint64_t start = tidings__oldest(s);
         if ((int64_t)(position - start) < 0) position = start;
         if (position - start >= s->shape.slots) {
@@ -85,8 +85,7 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
         int32_t ahead = tidings__lap_ahead(w, lap);
         if (ahead >= 0) {
             // Other posters have claimed positions since `*hint` was stored. Checking the next few cells is cheaper
-            // than loading the shared hint, as every poster writes to that line. An observer has these cells in its
-            // cache anyway.
+            // than loading the shared hint, as every poster writes to that line.
             position++;
             if (++steps > 5) {
                 // Relaxed: a stale or hostile hint is checked below (`steps == 0`).
@@ -97,7 +96,7 @@ static inline __attribute__((always_inline)) int tidings__claim_next(const tidin
             continue;
         }
         if (ahead != -1) {
-            // The hint was beyond the frontier: a peer's store was stale or hostile. Search from E.
+            // The position was beyond the frontier: a peer stored a wrong hint. Search from E.
             if (++contradictions > 8) return -EBADMSG;
             position = tidings__frontier(s, start);
             continue;

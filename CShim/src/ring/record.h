@@ -1,5 +1,5 @@
 // The record in a cell: its header and body, and how both are read and written. All accesses are relaxed or plain,
-// without order. An observer may read while the next lap's claimant writes, and detects that after the copy
+// without order. An observer may read while the poster of a later lap writes, and detects that after the copy
 // (`tidings__slot_valid_after_copy`).
 #ifndef TIDINGS__RECORD_H
 #define TIDINGS__RECORD_H
@@ -120,8 +120,8 @@ static inline void tidings__body_read(const _Atomic uint64_t *body, void *bytes,
 }
 #endif
 
-// Size in bytes of the copy of the record's header at the start of a chunk: a retained record outlives its cell.
-// Payload, name and subject follow.
+// Bytes at the start of a chunk for a copy of the record's header, which takes 32 of them: a retained record outlives
+// its cell. Payload, name and subject follow.
 #define TIDINGS__CHUNK_HEADER 64u
 
 // Copies from a chunk. The chunk's next owner may already write to it; `tidings__chunk_holds` detects that after the

@@ -39,7 +39,7 @@ tidings__slot_state tidings__slot_status_slow(const tidings__segment *s, uint64_
 
 // Makes the verdict of a claimed position pending. True: the verdict is pending, set here or by another revoker. False:
 // nothing to decide, as the position is not claimed any more or already has a verdict.
-static bool ask(const tidings__segment *s, uint64_t position) {
+static bool make_pending(const tidings__segment *s, uint64_t position) {
     tidings__cell *cell = tidings__cell_at(s, position);
     const uint64_t pending = tidings__v_of(position, TIDINGS__V_PENDING);
     uint64_t v = tidings__acquire(&cell->verdict);
@@ -52,12 +52,12 @@ static bool ask(const tidings__segment *s, uint64_t position) {
     return v == pending;
 }
 
-// Decides a pending verdict. Call after the barrier of `tidings__revoke_all`.
-static void answer(const tidings__segment *s, uint64_t position) {
+// Makes a pending verdict accepted or dead. Call after the barrier of `tidings__revoke_all`.
+static void finish_verdict(const tidings__segment *s, uint64_t position) {
     tidings__cell *cell = tidings__cell_at(s, position);
-    // A later position in C also counts as committed. This thread may have been stopped since `ask`, while the slot
-    // went on to later laps. A slot does so only after its position was evicted. The outcome was final then, and no
-    // thread reads this verdict any more.
+    // A later position in C also counts as committed. This thread may have been stopped since `make_pending`, while the
+    // slot went on to later laps. A slot does so only after this position was evicted. Then its outcome is final, and
+    // no thread reads this verdict any more.
     uint64_t c = tidings__acquire(&cell->commit);
     bool committed = c >> 1 != TIDINGS__C_NEVER >> 1 && (int64_t)((c >> 1) - position) >= 0;
     uint64_t verdict = committed ? TIDINGS__V_ACCEPTED : TIDINGS__V_DEAD;
@@ -68,15 +68,16 @@ static void answer(const tidings__segment *s, uint64_t position) {
 
 void tidings__revoke_all(const tidings__segment *s, uint64_t position, uint64_t end) {
     bool any = false;
-    for (uint64_t p = position; (int64_t)(end - p) > 0; p++) any |= ask(s, p);
+    for (uint64_t p = position; (int64_t)(end - p) > 0; p++) any |= make_pending(s, p);
     if (!any) return;
-        // Either the next load of C here sees the owner's commit, or the owner's load of V after its commit sees
-        // `pending`. Paired with `tidings__commit`. One system call serves all positions.
 #ifndef MUTANT_NO_BARRIER_BEFORE_VERDICT  // Found by: interleaving late_stores
+    // Either the next load of C here sees the owner's commit, or the owner's load of V after its commit sees `pending`.
+    // Paired with `tidings__commit`. One system call serves all positions.
     tidings__heavy_barrier();
 #endif
     for (uint64_t p = position; (int64_t)(end - p) > 0; p++)
-        if (tidings__acquire(&tidings__cell_at(s, p)->verdict) == tidings__v_of(p, TIDINGS__V_PENDING)) answer(s, p);
+        if (tidings__acquire(&tidings__cell_at(s, p)->verdict) == tidings__v_of(p, TIDINGS__V_PENDING))
+            finish_verdict(s, p);
 }
 
 void tidings__revoke(const tidings__segment *s, uint64_t position) { tidings__revoke_all(s, position, position + 1); }

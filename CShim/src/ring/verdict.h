@@ -30,19 +30,20 @@ static inline tidings__slot_state tidings__slot_status(const tidings__segment *s
 // True if the slot has not been claimed for a later lap. Call after the last byte was read.
 static inline bool tidings__slot_valid_after_copy(const tidings__segment *s, uint64_t position) {
     // Invariant R8: the acquire fence orders the loads of the bytes before the load of W, so that load may be relaxed.
-    // A claimant changes W before it changes a byte (release fence after the claim).
+    // A poster changes W before it changes a byte (release fence after the claim).
     tidings__fence_acquire();
     return tidings__lap_ahead(tidings__relaxed(&tidings__cell_at(s, position)->claim), tidings__lap_at(s, position)) ==
            0;
 }
 
 // Ends the wait for a claimed position: afterwards it is VALID, VOID or LAPPED. Never waits for the claim's owner.
+// Needs write access.
 void tidings__revoke(const tidings__segment *s, uint64_t position);
 // The same for all claimed positions from `position` to before `end`, with one barrier.
 void tidings__revoke_all(const tidings__segment *s, uint64_t position, uint64_t end);
 
-// Called by the owner after its commit, if the verdict word names its position. True: the notification is delivered.
-// False: it was revoked.
+// Called by the owner after its commit, if the verdict word names its position. True: the record is delivered. False:
+// it was revoked.
 bool tidings__verdict_of_owner(tidings__cell *cell, uint64_t position);
 
 #endif
