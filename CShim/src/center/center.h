@@ -33,8 +33,8 @@ struct tidings_center {
     _Atomic bool listed;             // used by ends.c, as are the next three
     _Atomic uint32_t window;  // the clock's window in which this process last checked whether the center has ended
     _Atomic uint32_t ended;   // 1: the center has ended
-    // When the thread of platform/watch.c last heard of a change of the file (monotonic ns): observers check the file
-    // before they sleep. 0: no change is in doubt.
+    // When the thread of platform/watch.c last heard of a change of the file without finding an end (monotonic ns).
+    // Observers then check the file before each sleep, for half a second. 0: there is no doubt.
     _Atomic uint64_t doubted_at;
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
@@ -43,7 +43,7 @@ struct tidings_center {
     // In an observable center: up to where this process has seen all positions decided, and since when it has found
     // that position claimed (monotonic ns; 0: not yet).
     _Atomic uint64_t watch, watched_since;
-    // For each name futex, the value at which a reader of this process woke fewer sleepers than it might.
+    // For each name futex, the value at which a wake-up by this process found fewer sleepers than it may wake.
     _Atomic uint32_t emptied[TIDINGS__NAME_FUTEXES];
 
     // One thread at a time joins after a fork, or reclaims. A post waits for it only in a forked child's first use.
@@ -54,12 +54,13 @@ struct tidings_center {
     // The remaining members are for ends.c.
     _Atomic(struct tidings_center *) next_watched;
     _Atomic(struct tidings__sleeper *) sleepers;  // the center's observers in this process, newest first
+    // When `tidings__end_look_seldom` last checked (monotonic ns).
     _Atomic uint64_t asked_at;
     _Atomic uint32_t watched_epoch;  // fork epoch of the process whose thread watches the file; 0: none
-    int32_t watch_number;
-    int32_t directory_watch;   // the watch that observers use to wait for a successor; 0: none
-    uint32_t directory_epoch;  // fork epoch of the process that made directory_watch
-    dev_t directory_device;    // the directory that holds the center's name; inode 0: unknown
+    int32_t watch_number;            // the watch of the center's file
+    int32_t directory_watch;         // the watch that observers use to wait for a successor; 0: none
+    uint32_t directory_epoch;        // fork epoch of the process that made directory_watch
+    dev_t directory_device;          // the directory that holds the center's name; inode 0: unknown
     ino_t directory_inode;
 };
 
@@ -68,7 +69,7 @@ typedef struct tidings__opening {
     const tidings_configuration *configuration;
 } tidings__opening;
 
-// Gets a segment by `find`, and joins it. 0, or an error with the line written.
+// Gets a segment by `find`, and joins it. `name` is for the error line. 0, or an error with the line written.
 int tidings__center_begin(int (*find)(const void *context, tidings__segment *segment), const void *context,
                           const char *name, tidings_center **center);
 

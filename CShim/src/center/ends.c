@@ -63,7 +63,7 @@ bool tidings__end_look(tidings_center *center) {
     // Invariant A10: a lost path is noted here only. Invariant A11: never taken back. Release: a thread that reads this
     // and then checks the ring finds all that was posted before.
     tidings__set_release(&center->ended, 1);
-    tidings__set_relaxed(&center->window, 0);  // each post asks from now on
+    tidings__set_relaxed(&center->window, 0);  // each post checks from now on
     return true;
 }
 
@@ -85,7 +85,7 @@ void tidings__end_look_seldom(tidings_center *center) {
     (void)tidings__end_look(center);
 }
 
-// MARK: Being told
+// MARK: Waking the observers of this process
 
 void tidings__nudge(tidings__sleeper *sleeper) {
 #ifdef MUTANT_INTERRUPT_WITHOUT_NEW_VALUE  // Found by: interleaving interrupting
@@ -105,8 +105,8 @@ static void nudge_all(tidings_center *center) {
         if (each->fork_epoch == tidings__relaxed(&tidings__fork_epoch)) tidings__nudge(each);
 }
 
-// Called on the thread of platform/watch.c. Another center may just have got the same watch number: one check too many
-// costs a system call.
+// Called on the thread of platform/watch.c. A center that did not change may have the same watch number: one check too
+// many costs a system call.
 //
 // This thread has no descriptor of the center, and the kernel reports an unlinked file before its path leads nowhere.
 // So if the center still seems to be there, the change is noted as a doubt, and each observer is nudged. The first
@@ -132,7 +132,8 @@ bool tidings__end_doubted(tidings_center *center) {
         // longer than that.
         if (tidings__monotonic_ns() - doubted >= TIDINGS__END_ASK_NS) tidings__cas(&center->doubted_at, &doubted, 0);
         if (tidings__end_look(center)) {
-            // Other observers of this process may sleep, because they checked when the doubt had ended.
+            // Wakes the other observers of this process: one may sleep without limit, because it checked after the
+            // doubt had ended.
             pthread_mutex_lock(&lock);
             nudge_all(center);
             pthread_mutex_unlock(&lock);

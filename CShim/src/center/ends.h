@@ -4,7 +4,7 @@
 
 #include "center/center.h"
 
-// An observer of this process, as the end of its center sees it. Lists of sleepers change by one store of a pointer.
+// What ends.c needs to wake an observer of this process. Lists of sleepers change by one store of a pointer.
 typedef struct tidings__sleeper {
     _Atomic(struct tidings__sleeper *) next;  // of the same center
     uint32_t fork_epoch;         // a forked child has its parent's sleepers in its lists, and wakes none of them
@@ -29,11 +29,11 @@ void tidings__end_begin(tidings_center *center);
 // Asks the kernel. True: the center has ended. No locks. Async-signal-safe.
 bool tidings__end_look(tidings_center *center);
 
-// As `tidings__end_known`; but if this process's thread has heard of a change of the file, asks the kernel first.
+// As `tidings__end_known`; but asks the kernel first if this process's thread has lately heard of a change of the file.
 // Called before an observer sleeps.
 bool tidings__end_doubted(tidings_center *center);
 
-// From now on the observer is nudged when its center ends. After that this process watches the file, if the kernel
+// Puts the observer into the list of those that are nudged at the center's end. Then watches the file, if the kernel
 // allows it.
 void tidings__end_watch(tidings_center *center, tidings__sleeper *sleeper);
 void tidings__end_unwatch(tidings_center *center, tidings__sleeper *sleeper);

@@ -78,7 +78,7 @@ void tidings__descriptor_set_close(tidings__descriptor_set *descriptor_set) {
     pthread_mutex_unlock(&centers_lock);
 }
 
-// Joins the segment as a participant of its own.
+// Makes the handle a participant of its center.
 static int join(tidings_center *center) {
     tidings__segment *s = &center->segment;
     if (!s->writable) {
@@ -147,8 +147,8 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
     tidings_center *center = aligned_alloc(128, (sizeof *center + 127) / 128 * 128);
     if (!center) return tidings__fail(ENOMEM, "can't open center \"%s\": no memory for its handle", name);
     memset(center, 0, sizeof *center);
-    static pthread_once_t watched = PTHREAD_ONCE_INIT;
-    pthread_once(&watched, watch_forks);
+    static pthread_once_t forks_watched = PTHREAD_ONCE_INIT;
+    pthread_once(&forks_watched, watch_forks);
     tidings__barrier_register();
     pthread_mutex_init(&center->lock, NULL);
     center->segment.giving_memory = while_given_memory;

@@ -5,8 +5,8 @@
 #include "center/center.h"
 
 // The name of the record at `position`, in words padded with 0. Points to where the name lies, or, if that is a chunk,
-// to `copy`. NULL: the record has no valid name (a hostile record), or it is gone. If `*length` is
-// TIDINGS__NAME_UNREADABLE, there is a name, but this process cannot read it (its program closed the center's file).
+// to `copy`. NULL: the record has no valid name (a hostile record), or it is gone. NULL with `*length`
+// TIDINGS__NAME_UNREADABLE: there is a name, but this process cannot read it (its program closed the center's file).
 #define TIDINGS__NAME_UNREADABLE UINT32_MAX
 // After using the name, the caller must check that it was still this record's: EV has not moved past the position, or
 // `tidings__slot_valid_after_copy` and `tidings__name_was` hold.
