@@ -1,5 +1,5 @@
-// Counts and reclaims the orphans of dead participants, and counts the slots that stopped posters hold. No participant
-// is stopped for it: a word that is being changed is read twice.
+// Counts and reclaims the orphans of dead participants, and counts the slots that stopped posters hold. Stops no
+// participant: a word that may be in an intermediate state is read twice.
 #include <errno.h>
 #include <string.h>
 
@@ -14,18 +14,18 @@
 #include "ring/verdict.h"
 #include "segment/eviction.h"
 
-// An intermediate state that lasts this long counts as abandoned. A live participant leaves it within microseconds. A
-// wrong answer is only a wrong line of output.
+// An intermediate state that lasts this long counts as left by a dead participant: a live one ends it within
+// microseconds. A wrong answer is only a wrong line of output.
 #define LEFT_NS 10000000
-#define VERDICTS 16  // remembered for the second read; each dead revoker leaves one
+#define VERDICTS 16  // pending verdicts that are remembered for the second read; further ones are not counted
 
 typedef struct verdicts {
     uint32_t count;
     uint64_t at[VERDICTS];
 } verdicts;
 
-// `dead` was determined once per participant, by system calls: a peer may have written that one participant owns all
-// observers. An owner read from a shared word may be any number.
+// `dead` comes from one system call per participant, not one per observer: a peer may have written that one participant
+// owns all observers. An owner read from a shared word may be any number.
 static void count_observers(const tidings_center *center, const tidings__participant_set *dead,
                             tidings__observer_set *orphans, tidings_orphans *out) {
     const tidings__segment *s = &center->segment;
@@ -70,8 +70,8 @@ static void count_payloads(const tidings_center *center, const tidings__particip
     }
 }
 
-// Counts slots that can't be used because their claim is never finished. The kernel has already freed those of dead
-// posters that it knew of.
+// Counts slots that can't be used because the owner of their claim is dead or stopped. The kernel has already freed
+// those of dead owners, except foreign ones.
 static void count_slots(const tidings_center *center, const tidings__participant_set *dead, tidings_orphans *out) {
     const tidings__segment *s = &center->segment;
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
@@ -84,7 +84,7 @@ static void count_slots(const tidings_center *center, const tidings__participant
             out->claims++;
             continue;
         }
-        // If the claim is not revoked, its poster is posting at this moment.
+        // A claim that is neither revoked nor passed over is that of a post under way.
         const bool revoked = v != TIDINGS__V_NEVER && (v & 3) == TIDINGS__V_DEAD &&
                              tidings__lap_ahead(w, tidings__lap_at(s, v >> 2)) >= 0;
         if (!revoked && !(w & TIDINGS__W_SKIPPED)) continue;

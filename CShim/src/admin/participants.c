@@ -1,5 +1,4 @@
-// Describes a center's participants and their observers. No participant is stopped for it, so the answer is
-// approximate.
+// Describes a center's participants and their observers. Stops no participant, so the answer is approximate.
 #include <errno.h>
 #include <string.h>
 
@@ -10,15 +9,17 @@
 #include "registry/prefixes.h"
 #include "ring/verdict.h"
 
-static bool one_looks_at(tidings__segment *s, const tidings__observer_set *some, uint32_t entry) {
+// True if one of these observers is a member of the entry.
+static bool one_observes(tidings__segment *s, const tidings__observer_set *some, uint32_t entry) {
     const tidings__name *name = tidings__name_at(s, entry);
     for (uint32_t i = 0; name && i < TIDINGS__MAP_WORDS; i++)
         if (some->words[i] && tidings__relaxed(&name->members[i]) & some->words[i]) return true;
     return false;
 }
 
-// `*left`: how many prefixes may still be compared. At 0, each record counts as needed.
-static bool one_looks_by_prefix(tidings__segment *s, const tidings__observer_set *some, uint64_t position,
+// The same for the prefixes of the record's name. `*left`: how many prefixes may still be compared. At 0, each record
+// counts as observed.
+static bool one_observes_prefix(tidings__segment *s, const tidings__observer_set *some, uint64_t position,
                                 uint64_t *left) {
     tidings__prefix_walk walk = tidings__prefixes(s);
     if (!tidings__prefixes_any(&walk)) return false;
@@ -28,30 +29,30 @@ static bool one_looks_by_prefix(tidings__segment *s, const tidings__observer_set
     for (uint32_t entry; name && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;) {
         if (*left == 0) return true;
         --*left;
-        if (tidings__prefix_fits(&s->names[entry], name, length) && one_looks_at(s, some, entry)) return true;
+        if (tidings__prefix_fits(&s->names[entry], name, length) && one_observes(s, some, entry)) return true;
     }
     return false;
 }
 
-// Takes a few milliseconds. A ring of the default size needs fewer comparisons, unless none of its records matches any
-// of very many prefixes.
-#define PREFIXES_ASKED (UINT64_C(1) << 19)
+// This many comparisons take a few milliseconds. A ring of the default size needs fewer, unless none of its records
+// matches any of very many prefixes.
+#define PREFIXES_COMPARED (UINT64_C(1) << 19)
 
-// The largest distance of some lossless observers from the frontier, counted from the first record that one of them
-// needs. Records of other names that a sleeping observer has not passed yet don't count. One pass over the ring serves
-// all of them, and each observer's cursor stops it at most once. A peer may have written that there are a thousand.
+// The number of positions from the first record that one of these lossless observers needs to the frontier. Records of
+// names that they do not observe don't count. A peer may have written that there are a thousand observers. So one walk
+// of the ring serves all, and reads their cursors again only when it has come to the next cursor.
 static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
     const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) return 0;
     tidings__observer_set here;
-    uint64_t next = 0, left = PREFIXES_ASKED;
+    uint64_t next = 0, left = PREFIXES_COMPARED;
     for (uint64_t position = oldest; (int64_t)(end - position) > 0; position++) {
         if (position >= next) next = tidings__lossless_at(s, all, position, &here);
         if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(tidings__cell_at(s, position));
-        if (one_looks_at(s, &here, TIDINGS__NAME_ALL) || one_looks_at(s, &here, tidings__route_name(route)) ||
-            one_looks_at(s, &here, tidings__route_name_subject(route)) ||
-            one_looks_by_prefix(s, &here, position, &left))
+        if (one_observes(s, &here, TIDINGS__NAME_ALL) || one_observes(s, &here, tidings__route_name(route)) ||
+            one_observes(s, &here, tidings__route_name_subject(route)) ||
+            one_observes_prefix(s, &here, position, &left))
             return end - position;
     }
     return 0;

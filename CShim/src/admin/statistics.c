@@ -1,5 +1,4 @@
-// A center's statistics, its names and its retained values. No participant is stopped for it, so the answers are
-// approximate.
+// A center's statistics, its names and its retained values. Stops no participant, so the answers are approximate.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +9,8 @@
 #include "retained/retained.h"
 #include "ring/chunk.h"
 
-// Counts the names that `tidings_name` describes. One pass over the ring serves all: each name of a full table may have
-// had its value cleared.
+// Counts the names that `tidings_name` describes. An entry whose value was cleared counts only if the ring may hold a
+// newer value. One walk of the ring answers that for all entries.
 static int count_names(tidings__segment *s, uint32_t *count) {
     uint64_t *in_ring = calloc(s->shape.names / 64 + 1, sizeof *in_ring);
     if (!in_ring) return tidings__fail(ENOMEM, "can't look at center \"%s\": no memory to count its names", s->name);
@@ -92,9 +91,9 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     return tidings__name_text(s, index, info->name, &name_length, info->subject, &subject_length) ? 0 : -ENOENT;
 }
 
-// Counts names whose newest retained record has a value. First those in the ring, from the newest record on, then those
-// whose value has left the ring. Each of the latter owns a chunk, so the name table is not walked. `seen`: a bit per
-// name.
+// Counts names whose newest retained record has a value. First those with a retained record in the ring, from the
+// newest on; then those whose value has left the ring. Each of the latter has a chunk, so the chunks are walked and not
+// the name table. `seen`: a bit per name entry, set if its newest record is in the ring.
 static uint32_t count_values(tidings__segment *s, uint64_t *seen) {
     uint32_t values = 0;
     uint64_t oldest = tidings__oldest(s);
