@@ -18,6 +18,8 @@ SCENE(dead_poster_to_a_wake_group, "a poster dies anywhere, and four observe its
 SCENE(dead_poster, "a poster dies anywhere", .changes = 1, .deaths = true, .buffers = true)
 SCENE(dead_observer, "an observer dies anywhere", .changes = 1, .deaths = true)
 SCENE(foreign_poster, "a poster dies anywhere, and the kernel marks no words", .changes = 1, .deaths = true)
+SCENE(foreign_poster_reclaimed, "the same, while another revokes its post and a third reclaims", .changes = 2,
+      .deaths = true)
 SCENE(large, "payloads in chunks, of which there are three", .changes = 1, .buffers = true)
 SCENE(dead_large_poster, "one dies anywhere filling or posting one", .changes = 1, .deaths = true)
 SCENE(reserving, "two fill chunks, post some and give some back", .changes = 1, .buffers = true)

@@ -182,6 +182,16 @@ void foreign_poster(void) {
     machine.fibers[0].thread.pending = NULL;  // the kernel knows nothing of its claims
 }
 
+void foreign_poster_reclaimed(void) {
+    open_center();
+    add_poster("poster A", "n", 1);
+    machine.fibers[0].mortal = true;
+    machine.fibers[0].thread.pending = NULL;
+    tidings_center *reclaimer = handle();
+    machine_fiber("reclaimer B", reclaimer, reclaim, reclaimer);
+    add_poster("poster C", "n", SLOTS + 1);
+}
+
 void without_barrier(void) {
     machine.registered = false;
     two_and_two();

@@ -1,21 +1,23 @@
 // The rare ends of a claim: its owner has died, or its owner abandons it.
 #include "ring/claim.h"
 
-// True if W is a foreign claim of a dead participant, and the cell is still busy.
-static bool unfinished_claim(tidings__cell *cell, uint64_t w, const tidings__participant_set *dead) {
-    return w & TIDINGS__W_FOREIGN && tidings__participant_set_has(dead, w & TIDINGS__W_OWNER_MASK) &&
-           tidings__busy(w, tidings__acquire(&cell->commit), tidings__acquire(&cell->verdict));
+static bool is_of_the_dead(uint64_t w, const tidings__participant_set *dead) {
+    return w & TIDINGS__W_FOREIGN && tidings__participant_set_has(dead, w & TIDINGS__W_OWNER_MASK);
 }
 
 void tidings__claims_reclaim(const tidings__segment *s, const tidings__participant_set *dead) {
-    // If a poster passes over the slot between the load and the CAS (at most once per lap), the CAS is tried again. A
-    // slot that stayed unmarked would later seem to be claimed by the next participant that takes the dead one's entry.
-    // The bound is for a peer that changes W all the time.
+    // A slot that stayed unmarked would later seem to be claimed by the next participant that takes the dead one's
+    // entry. So committed claims are marked too: a revoker that loaded C before the commit may still declare the
+    // position dead, and the slot would be busy. And if a poster passes over the slot between the load and the CAS (at
+    // most once per lap), the CAS is tried again. The bound is for a peer that changes W all the time.
     uint32_t changes = 0;
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
         tidings__cell *cell = &s->cells[slot];
         uint64_t w = tidings__acquire(&cell->claim);
-        while (unfinished_claim(cell, w, dead)) {
+        while (is_of_the_dead(w, dead)) {
+#ifdef MUTANT_COMMITTED_FOREIGN_CLAIM_KEPT  // Found by: interleaving foreign_poster_reclaimed
+            if (!tidings__busy(w, tidings__acquire(&cell->commit), tidings__acquire(&cell->verdict))) break;
+#endif
             const uint64_t died = (w & ~(TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK)) | TIDINGS__W_DIED;
             if (tidings__cas(&cell->claim, &w, died) || ++changes > s->shape.slots) break;
 #ifdef MUTANT_FOREIGN_CLAIM_TRIED_ONCE  // Found by: interleaving dead_foreign_poster

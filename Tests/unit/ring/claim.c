@@ -129,7 +129,7 @@ TEST(an_abandoned_position_is_void_and_its_slot_is_free) {
     CHECK_EQUAL(pending, 0);
 }
 
-TEST(reclaiming_marks_only_uncommitted_claims_of_dead_participants) {
+TEST(reclaiming_marks_each_foreign_claim_of_dead_participants_and_no_other) {
     tidings__segment *s = unit_ring(4);
     unit_claim(s, 0, TIDINGS__W_FOREIGN | 2);
     unit_claim(s, 1, TIDINGS__W_FOREIGN | 3);
@@ -138,6 +138,9 @@ TEST(reclaiming_marks_only_uncommitted_claims_of_dead_participants) {
     unit_commit(s, 3);
     const tidings__participant_set dead = tidings__participant_only(2);
     tidings__claims_reclaim(s, &dead);
+    for (uint32_t slot = 0; slot < 4; slot++)
+        CHECK_EQUAL((s->cells[slot].claim & TIDINGS__W_DIED) != 0, slot == 0 || slot == 3);
     CHECK_EQUAL(s->cells[0].claim & ~(~UINT64_C(0) << 32), TIDINGS__W_DIED);
-    for (uint32_t slot = 1; slot < 4; slot++) CHECK(!(s->cells[slot].claim & TIDINGS__W_DIED));
+    CHECK_EQUAL(tidings__slot_status(s, 0), TIDINGS__VOID);
+    CHECK_EQUAL(tidings__slot_status(s, 3), TIDINGS__VALID);
 }
