@@ -22,34 +22,34 @@ void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer) {
     }
 }
 
-static bool lies_in(const tidings__observer_entry *observer, uint32_t entry) {
+static bool has_group_wait(const tidings__observer_entry *observer, uint32_t entry) {
     for (uint32_t i = 0; i < TIDINGS__GROUP_WAITS; i++)
         if (tidings__relaxed(&observer->group_waits[i]) == entry) return true;
     return false;
 }
 
-// Of the observers in `asleep` (bits of one word of the asleep map), those that also sleep on the entry's own futex.
+// Of the observers in `asleep` (bits of one word of the asleep map), those that also sleep on the entry's `wake_group`.
 // `announced` receives the values of their doorbells.
 static uint64_t in_wake_group(const tidings__segment *s, uint32_t entry, uint32_t word, uint64_t asleep,
                               uint32_t announced[64]) {
-    uint64_t wake_group = 0;
+    uint64_t group = 0;
     for (; asleep; asleep &= asleep - 1) {
         const uint32_t bit = (uint32_t)__builtin_ctzll(asleep), observer = word * 64 + bit;
         announced[bit] = tidings__acquire(tidings__doorbell(s, observer));
 #ifdef MUTANT_GROUP_ASLEEP_CLEARED_BEFORE_WAKE  // Found by: interleaving dead_poster_to_a_wake_group
-        if (lies_in(&s->observers[observer], entry))
+        if (has_group_wait(&s->observers[observer], entry))
             tidings__fetch_and(tidings__doorbell(s, observer), ~TIDINGS__ASLEEP);
 #endif
         // Invariant W5: must be read after the doorbell; an observer writes the list before it announces, so this list
         // belongs to the announced sleep.
-        if (announced[bit] & TIDINGS__ASLEEP && lies_in(&s->observers[observer], entry))
-            wake_group |= UINT64_C(1) << bit;
+        if (announced[bit] & TIDINGS__ASLEEP && has_group_wait(&s->observers[observer], entry))
+            group |= UINT64_C(1) << bit;
     }
-    return wake_group;
+    return group;
 }
 
-// Wakes all observers that sleep on the entry's futex, and clears the asleep flags of the observers in `wake_group`.
-static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint32_t word, uint64_t wake_group,
+// Wakes all observers that sleep on the entry's `wake_group`, and clears the asleep flags of the observers in `group`.
+static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint32_t word, uint64_t group,
                             const uint32_t announced[64]) {
     // The count goes up before the wake-up: an observer that comes too late to be woken finds another value. The flags
     // are cleared last: if this poster dies before that, the next poster wakes the observers.
@@ -64,8 +64,8 @@ static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint
     tidings__futex_wake(&name->wake_group, INT_MAX);
 #endif
 #endif
-    for (; wake_group; wake_group &= wake_group - 1) {
-        const uint32_t bit = (uint32_t)__builtin_ctzll(wake_group);
+    for (; group; group &= group - 1) {
+        const uint32_t bit = (uint32_t)__builtin_ctzll(group);
         uint32_t was = announced[bit];
 #ifdef MUTANT_GROUP_ASLEEP_CLEARED_UNCHECKED  // Found by: interleaving two_ring_a_wake_group
         tidings__fetch_and(tidings__doorbell(s, word * 64 + bit), ~TIDINGS__ASLEEP);
@@ -87,15 +87,15 @@ uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
         uint32_t announced[64];
         // A process with read access could move sleepers off a word that it can map. Where such processes may exist,
         // doorbells are in the writers file, and there are no wake groups.
-        const uint64_t wake_group = s->writers_file || (uint32_t)__builtin_popcountll(asleep) < many
-                                        ? 0
-                                        : in_wake_group(s, entry, word, asleep, announced);
-        if ((uint32_t)__builtin_popcountll(wake_group) >= many) {
-            ring_wake_group(s, name, word, wake_group, announced);
-            // The whole group is awake now. But in each further word of the map, doorbells must be read before a count,
-            // even of a single observer.
+        const uint64_t group = s->writers_file || (uint32_t)__builtin_popcountll(asleep) < many
+                                   ? 0
+                                   : in_wake_group(s, entry, word, asleep, announced);
+        if ((uint32_t)__builtin_popcountll(group) >= many) {
+            ring_wake_group(s, name, word, group, announced);
+            // The whole group is awake now, also its observers in later words of the map. To clear the flag of one of
+            // these, read its doorbell and then count once more: from a single observer on.
             many = 1;
-            asleep &= ~wake_group;
+            asleep &= ~group;
         }
         for (; asleep; asleep &= asleep - 1) tidings__doorbell_ring(s, word * 64 + (uint32_t)__builtin_ctzll(asleep));
     }

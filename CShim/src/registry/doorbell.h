@@ -10,7 +10,7 @@
 // The most sleepers on a name futex that a poster wakes. Hostile readers may put any number of sleepers there: a poster
 // pays for this many. Why 1: on two processors the kernel runs a second woken thread in place of the poster. Measured
 // beside 500 hostile threads, a post that wakes 2 takes 4.4 to 6.3 times as long as beside one honest sleeper. A post
-// that wakes 1 takes 1.1 to 1.3 times as long. 20 honest readers are awake equally soon.
+// that wakes 1 takes 1.1 to 1.3 times as long. With either, 20 honest readers are awake equally soon.
 #define TIDINGS__NAME_FUTEX_WAKES 1
 // The most sleepers that a woken reader wakes, so honest readers wake as a tree: 1, 4, 16 at a time.
 #define TIDINGS__NAME_FUTEX_PASSES 4
@@ -42,7 +42,7 @@ static inline void tidings__doorbell_withdraw(const tidings__segment *s, uint32_
 // Wakes this observer if it sleeps and no other thread has woken it.
 void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer);
 
-// Wakes all sleeping members of an entry. Returns how many the asleep map shows.
+// Wakes all sleeping members of an entry. Returns how many of its members the asleep map shows.
 uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name);
 
 // The same, fast if no member sleeps: one load for the entry, and two for each word of `members` that is in use. The
@@ -58,8 +58,8 @@ static inline uint32_t tidings__ring_members(const tidings__segment *s, tidings_
 }
 
 // The least number of members of a name, and of sleepers in one word of the asleep map, for a wake group. From this
-// many members on, an observer that is about to sleep also sleeps on the entry's own futex. From this many sleepers on,
-// a poster wakes them there by one system call.
+// many members on, an observer that is about to sleep also sleeps on the entry's `wake_group`. From this many sleepers
+// on, a poster wakes them there by one system call.
 #define TIDINGS__WAKE_GROUP 4u
 
 #endif

@@ -4,7 +4,7 @@
 #include "segment/position.h"
 
 #define STATE(word) ((uint32_t)(word)&0xf)
-#define PREPARER(word) ((uint32_t)((word) >> 4) & 0xffff)
+#define PARTICIPANT(word) ((uint32_t)((word) >> 4) & 0xffff)
 #define GENERATION(word) ((word) >> 20)
 
 static uint64_t with_state(uint64_t word, uint32_t participant, uint32_t state) {
@@ -29,16 +29,16 @@ static _Atomic uint64_t *chain_of(const tidings__segment *s, const tidings__name
 #define LINK 128u
 uint64_t tidings__name_budget(const tidings__segment *s) { return (UINT64_C(1) << 20) + 2 * (uint64_t)s->shape.slots; }
 
-static bool consume_budget(uint64_t *effort, uint64_t much) {
-    const bool enough = *effort >= much;
-    *effort -= enough ? much : *effort;
+static bool consume_budget(uint64_t *budget, uint64_t cost) {
+    const bool enough = *budget >= cost;
+    *budget -= enough ? cost : *budget;
     return enough;
 }
 
 // Unlinks a GONE entry from its chain. True if certainly no chain leads to it. A thread that is stopped in here for
 // long may go on when the entry serves another name. Invariant N4: each change is a CAS of a value that was read
 // *before* the state was found still GONE. Every re-use changes these values (tags).
-static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uint64_t *effort) {
+static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uint64_t *budget) {
     tidings__name *entry = &s->names[index];
     uint64_t next = tidings__acquire(&entry->next);
     for (;;) {
@@ -54,7 +54,7 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
             tidings__name *step = tidings__name_at(s, (uint32_t)link);
             if (!step) return false;
 #ifndef MUTANT_UNLINKING_UNBOUNDED  // Found by: fuzz image
-            if (!consume_budget(effort, LINK)) return false;
+            if (!consume_budget(budget, LINK)) return false;
 #endif
             from = &step->next;
             link = tidings__acquire(from);
@@ -69,8 +69,8 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
     return false;
 }
 
-static bool finish(tidings__segment *s, uint32_t index, uint64_t state, uint64_t *effort) {
-    if (!unlink_entry(s, index, state, effort)) return false;
+static bool finish(tidings__segment *s, uint32_t index, uint64_t state, uint64_t *budget) {
+    if (!unlink_entry(s, index, state, budget)) return false;
     // A thread that adds a name may stand on this entry, and would walk on along another chain when the entry is used
     // again. The new tag of the head makes that thread's CAS fail.
     _Atomic uint64_t *bucket = chain_of(s, &s->names[index]);
@@ -87,10 +87,10 @@ static bool finish(tidings__segment *s, uint32_t index, uint64_t state, uint64_t
     return tidings__cas(&s->names[index].state, &state, with_state(state, 0, TIDINGS__NAME_FREE));
 }
 
-bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index, uint64_t *effort) {
+bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index, uint64_t *budget) {
     tidings__name *entry = &s->names[index];
     uint64_t state = tidings__acquire(&entry->state);
-    if (STATE(state) == TIDINGS__NAME_GONE) return finish(s, index, state, effort);
+    if (STATE(state) == TIDINGS__NAME_GONE) return finish(s, index, state, budget);
     if (STATE(state) != TIDINGS__NAME_LINKED || needed(entry)) return false;
     // A new generation each time: two threads of one participant must not take each other's LEAVING for their own.
     uint64_t leaving = with_state(state + (UINT64_C(1) << 20), participant, TIDINGS__NAME_LEAVING);
@@ -101,25 +101,25 @@ bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t 
     // the ring now, or it was evicted and is the entry's value. So the ring is checked first, then the value.
     uint64_t expected = leaving;
     bool expects = tidings__acquire(&entry->retained) != 0;
-    if ((expects && (!consume_budget(effort, s->shape.slots) || tidings__ring_may_hold(s, index, true))) ||
+    if ((expects && (!consume_budget(budget, s->shape.slots) || tidings__ring_may_hold(s, index, true))) ||
         needed(entry)) {
         tidings__cas(&entry->state, &expected, with_state(leaving, 0, TIDINGS__NAME_LINKED));
         return false;
     }
     uint64_t gone = with_state(leaving, participant, TIDINGS__NAME_GONE);
-    return tidings__cas(&entry->state, &expected, gone) && finish(s, index, gone, effort);
+    return tidings__cas(&entry->state, &expected, gone) && finish(s, index, gone, budget);
 }
 
 bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant) {
     uint64_t state = tidings__acquire(&entry->state);
-    *participant = PREPARER(state);
+    *participant = PARTICIPANT(state);
     return STATE(state) == TIDINGS__NAME_PREPARING || STATE(state) == TIDINGS__NAME_LEAVING ||
            STATE(state) == TIDINGS__NAME_GONE;
 }
 
 void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *dead,
                            const tidings__observer_set *observers) {
-    uint64_t effort = tidings__name_budget(s);
+    uint64_t budget = tidings__name_budget(s);
     uint32_t end = tidings__names_end(s);
     // An entry is taken before it is counted in `names_used`. A participant that died in between left one uncounted
     // entry. There is never more than one, because the next thread that finds it counts it.
@@ -138,7 +138,7 @@ void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *
         }
         uint64_t state = tidings__acquire(&entry->state);
         if (STATE(state) == TIDINGS__NAME_LINKED || STATE(state) == TIDINGS__NAME_FREE ||
-            !tidings__participant_set_has(dead, PREPARER(state)))
+            !tidings__participant_set_has(dead, PARTICIPANT(state)))
             continue;
         switch (STATE(state)) {
 #ifndef MUTANT_ORPHAN_NAME_KEPT  // Found by: fault-injection registering
@@ -149,7 +149,7 @@ void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *
             case TIDINGS__NAME_LEAVING:
                 tidings__cas(&entry->state, &state, with_state(state, 0, TIDINGS__NAME_LINKED));
                 break;
-            case TIDINGS__NAME_GONE: finish(s, index, state, &effort); break;
+            case TIDINGS__NAME_GONE: finish(s, index, state, &budget); break;
             default: break;
         }
     }

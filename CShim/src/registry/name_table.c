@@ -40,7 +40,7 @@ static uint64_t state_of(uint64_t generation, uint32_t participant, uint32_t sta
     return generation << 20 | (uint64_t)(participant & 0xffff) << 4 | state;
 }
 #define STATE(word) ((uint32_t)(word)&0xf)
-#define PREPARER(word) ((uint32_t)((word) >> 4) & 0xffff)
+#define PARTICIPANT(word) ((uint32_t)((word) >> 4) & 0xffff)
 #define GENERATION(word) ((word) >> 20)
 
 // A link: the next entry's index, a mark (this entry is being taken out), and a tag that makes each value of the word
@@ -135,7 +135,7 @@ static bool no_eviction_knows(tidings__segment *s, const tidings__name *entry) {
     return tidings__ev_length(ev) == 0 && tidings__cas(word, &ev, tidings__ev_idle(tidings__ev_start(ev), ev + 1));
 }
 
-// Free entries that records in the ring may still name, met in a walk of the table.
+// Free entries in quarantine that a walk of the table has met.
 typedef struct waiting {
     uint32_t count, entries[SCANS];
 } waiting;
@@ -154,7 +154,7 @@ static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index)
 // cost as much again: most of the time goes to loading each entry from memory.
 static bool search_table(tidings__segment *s, uint32_t participant, uint32_t limit, uint64_t oldest, waiting *waiting,
                          uint32_t *index) {
-    uint64_t effort = tidings__name_budget(s);
+    uint64_t budget = tidings__name_budget(s);
     uint32_t taken_out = 0;
     uint32_t candidate = tidings__relaxed(&turn);
     for (uint32_t i = 0; i < limit; i++, candidate++) {
@@ -162,11 +162,11 @@ static bool search_table(tidings__segment *s, uint32_t participant, uint32_t lim
         const tidings__name *entry = &s->names[candidate];
         tidings__name_ahead(s, candidate, limit);
         if (STATE(tidings__acquire(&entry->state)) != TIDINGS__NAME_FREE) {
-            if (taken_out == TAKEN_OUT_MOST || effort == 0) continue;
-            if (!tidings__name_take_out(s, participant, candidate, &effort)) continue;
+            if (taken_out == TAKEN_OUT_MOST || budget == 0) continue;
+            if (!tidings__name_take_out(s, participant, candidate, &budget)) continue;
             taken_out++;
         }
-        // Invariant N5: an entry that the ring may still name waits.
+        // Invariant N5: an entry in quarantine waits.
         if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0) {
             if (waiting->count < SCANS) waiting->entries[waiting->count++] = candidate;
         } else if (take_free(s, participant, candidate)) {
@@ -177,7 +177,7 @@ static bool search_table(tidings__segment *s, uint32_t participant, uint32_t lim
     return false;
 }
 
-// Takes a free entry for preparing: a freed one that the ring has forgotten, or a fresh one.
+// Takes a free entry for preparing: a fresh one, or a freed one whose quarantine is over.
 static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index) {
     _Atomic uint64_t *used = &s->header->names_used.word;
     const uint64_t oldest = tidings__oldest(s);
@@ -201,11 +201,12 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
         limit = used_entries(s);
     }
     if (!found && !search_first) found = search_table(s, participant, limit, oldest, &waiting, index);
-    // Only if there is no other free entry, the ring is searched for records that carry this number.
-    uint64_t effort = tidings__name_budget(s);
-    for (uint32_t i = 0; !found && i < waiting.count && effort >= s->shape.slots; i++) {
+    // Only if there is no other free entry, searches the ring for records that carry the numbers of entries in
+    // quarantine.
+    uint64_t budget = tidings__name_budget(s);
+    for (uint32_t i = 0; !found && i < waiting.count && budget >= s->shape.slots; i++) {
         *index = waiting.entries[i];
-        effort -= s->shape.slots;
+        budget -= s->shape.slots;
         found = no_eviction_knows(s, &s->names[*index]) && !tidings__ring_may_hold(s, *index, false) &&
                 take_free(s, participant, *index);
     }
@@ -269,19 +270,19 @@ static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t o
         }
         // Another thread is about to take the entry out, but has not decided yet. Its deciding CAS and this one exclude
         // each other.
-        tidings__cas(&entry->state, &state, state_of(GENERATION(state), PREPARER(state), TIDINGS__NAME_LINKED));
+        tidings__cas(&entry->state, &state, state_of(GENERATION(state), PARTICIPANT(state), TIDINGS__NAME_LINKED));
     }
 }
 
 // Takes an entry that no observer needs out of a full chain. False: there is none.
 static bool shorten(tidings__segment *s, uint32_t participant, uint64_t head) {
-    uint64_t effort = tidings__name_budget(s);
+    uint64_t budget = tidings__name_budget(s);
     uint32_t index = LINK_INDEX(head);
     for (uint32_t steps = 0; index != TIDINGS__NAME_NONE && steps < TIDINGS__CHAIN_MAX; steps++) {
         const tidings__name *entry = tidings__name_at(s, index);
         if (!entry) return false;
         const uint32_t next = LINK_INDEX(tidings__acquire(&entry->next));
-        if (tidings__name_take_out(s, participant, index, &effort)) return true;
+        if (tidings__name_take_out(s, participant, index, &budget)) return true;
         index = next;
     }
     return false;
@@ -308,12 +309,12 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
                                   "can't add one more name to center \"%s\": it has %u names whose hash ends like "
                                   "this one's; choose another name",
                                   s->name, TIDINGS__CHAIN_MAX);
-            goto joined;
+            goto done;
         }
         if (found != TIDINGS__NAME_NONE) {
             if (!join_entry(&s->names[found], key, observer)) continue;
             *index = found;
-            goto joined;
+            goto done;
         }
         if (mine == TIDINGS__NAME_NONE) {
             error = take_entry(s, participant, &mine);
@@ -337,36 +338,35 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
         tidings__name *entry = &s->names[mine];
         uint64_t next = tidings__relaxed(&entry->next);
         tidings__set_relaxed(&entry->next, link_to(next, LINK_INDEX(head)));
-        // No record can carry this number before the entry is linked. So each position that is not decided yet is at or
-        // after this birth.
+        // No record in the ring carries this number, and each later one lies at the oldest position or after it.
         tidings__set_relaxed(&entry->birth, tidings__oldest(s));
         uint64_t preparing = tidings__acquire(&entry->state);
         if (STATE(preparing) != TIDINGS__NAME_PREPARING) {
             mine = TIDINGS__NAME_NONE;  // only a hostile peer takes it away
             continue;
         }
-        // LINKED before it is reachable: no thread finds it yet, and a thread that finds it later needs no third state.
-        // If this participant dies in between, no chain leads to the entry. It is recycled like any other entry, once
-        // its member is reclaimed.
+        // LINKED before it is reachable: a search passes over an entry that is still PREPARING. If this participant
+        // dies in between, no chain leads to the entry. It is recycled like any other entry, once its member is
+        // reclaimed.
         if (!tidings__cas(&entry->state, &preparing, state_of(GENERATION(preparing), 0, TIDINGS__NAME_LINKED)))
             continue;
         // Invariant N1: `head` was read before the chain was searched.
         if (tidings__cas(bucket, &head, link_to(head, mine))) {
             *index = mine;
             mine = TIDINGS__NAME_NONE;
-            goto joined;
+            goto done;
         }
         uint64_t linked = state_of(GENERATION(preparing), 0, TIDINGS__NAME_LINKED);
         if (!tidings__cas(&entry->state, &linked,
                           state_of(GENERATION(preparing), participant, TIDINGS__NAME_PREPARING))) {
-            // Another thread checks whether the entry may be recycled. Leave the entry to it: no chain leads there.
+            // Another thread is taking the entry out. Leave the entry to it: no chain leads there.
             clear_member(entry, observer);
             mine = TIDINGS__NAME_NONE;
         }
     }
     error = tidings__fail(
         EBADMSG, "can't observe a name in center \"%s\": its table of names is damaged; remove the center", s->name);
-joined:
+done:
     if (mine != TIDINGS__NAME_NONE) {
         uint64_t state = tidings__acquire(&s->names[mine].state);
         if (STATE(state) == TIDINGS__NAME_PREPARING) {
@@ -393,7 +393,7 @@ bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key
         if (GENERATION(now) != generation) return false;
         if (STATE(now) == TIDINGS__NAME_LINKED) return true;
         if (STATE(now) == TIDINGS__NAME_LEAVING &&
-            tidings__cas(&entry->state, &now, state_of(generation, PREPARER(now), TIDINGS__NAME_LINKED)))
+            tidings__cas(&entry->state, &now, state_of(generation, PARTICIPANT(now), TIDINGS__NAME_LINKED)))
             return true;
         state = now;
     }

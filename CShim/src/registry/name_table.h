@@ -17,7 +17,8 @@ typedef struct tidings__key {
 void tidings__key_make(tidings__key *key, const char *name, size_t name_length, const char *subject,
                        size_t subject_length);
 
-// The entry at an index that a peer wrote, or NULL if no entry with memory has this index.
+// The entry at an index that a peer may have written, or NULL if no entry with memory has this index.
+// `tidings__name_asked`: the slow path, which asks the file.
 tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index);
 static inline tidings__name *tidings__name_at(tidings__segment *s, uint32_t index) {
     if (__builtin_expect(index != TIDINGS__NAME_NONE && index < tidings__relaxed(&s->names_known), 1))
@@ -25,8 +26,8 @@ static inline tidings__name *tidings__name_at(tidings__segment *s, uint32_t inde
     return tidings__name_asked(s, index);
 }
 
-// The most entries in one chain. A full table has 16 names in each on average. Names that were chosen for their hash,
-// or a damaged table, can make one longer; a walk along it must still end within its bound.
+// The most entries in one chain (invariant N10). In a full table a chain has 16 on average. Names that were chosen for
+// their hash make it longer, and a damaged table may make it endless: each walk ends here.
 #define TIDINGS__CHAIN_MAX 4096u
 // The chain that an entry is in: that of its hash, or that of all prefixes.
 static inline _Atomic uint64_t *tidings__name_chain(const tidings__segment *s, uint64_t hash, bool prefix) {
@@ -78,12 +79,12 @@ void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer)
 // reserve memory for unused entries.
 uint32_t tidings__names_end(tidings__segment *s);
 // Call at each entry of such a walk, which ends before `end`. Prefetches an entry some steps ahead: hardware
-// prefetchers do not follow steps of eleven lines over pages, and without a prefetch each entry costs an access to
+// prefetchers do not follow steps of eleven lines across pages, and without a prefetch each entry costs an access to
 // memory.
 //
 // The processor drops a prefetch from a page that the process has not mapped yet. The kernel maps this many bytes at
-// each page fault (its default, `fault_around_bytes`). So the fault of the next bytes is taken ahead of their
-// prefetches. A walk of a full table that the process has not touched yet then takes 4.4 ms instead of 7.
+// each page fault (its default, `fault_around_bytes`). So this function causes the next page fault before the
+// prefetches that need it. A walk of a full table that the process has not touched yet then takes 4.4 ms instead of 7.
 #define TIDINGS__FAULT_AROUND 65536u
 static inline void tidings__name_ahead(const tidings__segment *s, uint32_t index, uint32_t end) {
     __builtin_prefetch(&s->names[index + 16]);
@@ -93,19 +94,19 @@ static inline void tidings__name_ahead(const tidings__segment *s, uint32_t index
         (void)tidings__relaxed((const volatile _Atomic uint64_t *)&s->names[far].state);
 }
 
-// In one walk of the table, takes these observers out of every entry. Of the entries that dead participants were
-// preparing or taking out: frees the prepared, turns back the leaving, and finishes the gone ones. Call with the locks
-// of their entries held.
+// In one walk of the table, clears these observers' member bits. An entry that a dead participant was preparing becomes
+// free. One that it was taking out becomes linked again, or, if it was already gone, is taken out to the end. Call with
+// the locks of the dead participants' entries held.
 void tidings__name_reclaim(tidings__segment *s, const tidings__participant_set *dead,
                            const tidings__observer_set *observers);
 
-// True if the entry is being prepared or taken out; `*participant` is by which participant.
+// True if the entry is being prepared or taken out. `*participant`: the participant that does so.
 bool tidings__name_half_way(const tidings__name *entry, uint64_t *participant);
 
 // Takes this entry out, if no observer and no retained value needs it. The entry can serve another name once the ring
-// holds no record of the old one. `*effort` is the budget that is left: `tidings__name_budget` at the beginning of a
+// holds no record of the old one. `*budget` is the budget that is left: `tidings__name_budget` at the beginning of a
 // call.
-bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index, uint64_t *effort);
+bool tidings__name_take_out(tidings__segment *s, uint32_t participant, uint32_t index, uint64_t *budget);
 uint64_t tidings__name_budget(const tidings__segment *s);
 
 // Reads an entry's text into `name` and `subject` (256 bytes each, NUL-terminated; either may be NULL). False if the

@@ -45,8 +45,8 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
         uint64_t kept = tidings__ev_start(ev) + tidings__ev_length(ev);
         if ((int64_t)(from - kept) > 0) kept = from;
         tidings__set_release(&s->observers[index].cursor, kept);
-        // An eviction under way ends before `kept`. An eviction that was decided before our cursor was stored expects
-        // EV as it was, so the new tag makes its CAS fail.
+        // A range that is being evicted ends before `kept`. A thread that decided to evict before our cursor was stored
+        // expects the old EV, so the new tag makes its CAS fail.
         if (tidings__ev_length(ev) > 0) {
             tidings__barrier_after_rmw();
             tidings__fence_full();
@@ -103,19 +103,19 @@ uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer
 }
 
 void tidings__observers_reclaim(tidings__segment *s, const tidings__participant_set *dead) {
-    tidings__observer_set own = {0};
+    tidings__observer_set orphans = {0};
     for (uint32_t i = 0; i < s->shape.observers; i++)
         if (tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1))
-            tidings__observer_set_add(&own, i);
+            tidings__observer_set_add(&orphans, i);
 #ifdef MUTANT_MEMBERS_NOT_RECLAIMED  // Found by: interleaving dead_observer
     tidings__name_reclaim(s, dead, &(tidings__observer_set){0});
 #else
-    tidings__name_reclaim(s, dead, &own);
+    tidings__name_reclaim(s, dead, &orphans);
 #endif
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         // Checked again: a participant that only seems dead may give the entry up itself, and another participant may
         // take it.
-        if (!tidings__observer_set_has(&own, i) ||
+        if (!tidings__observer_set_has(&orphans, i) ||
             !tidings__participant_set_has(dead, (uint64_t)tidings__acquire(&s->observers[i].owner) - 1))
             continue;
         // If the participant only seems dead because its program closed its lock, this observer may sleep. The wake-up

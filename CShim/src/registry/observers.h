@@ -5,13 +5,13 @@
 #include "platform/atomics.h"
 #include "segment/segment.h"
 
-// Takes a free entry for this participant. -EUSERS with the line written: all entries are taken.
+// Takes a free entry for this participant. -EUSERS with an error line: all entries are taken.
 int tidings__observer_take(tidings__segment *s, uint32_t participant, uint32_t *index);
 // Frees the entry. Its bits in name entries must be cleared before, or posters wake its next owner for nothing.
 void tidings__observer_release(tidings__segment *s, uint32_t index);
 
-// From now on eviction stops at this observer's cursor. Returns the first position that is certainly not evicted (not
-// before `from`).
+// From now on eviction stops at this observer's cursor. Returns the first position that certainly stays in the ring
+// (not before `from`).
 uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t from);
 static inline void tidings__lossless_advance(const tidings__segment *s, uint32_t index, uint64_t cursor) {
     tidings__set_release(&s->observers[index].cursor, cursor);
@@ -21,7 +21,7 @@ static inline void tidings__lossless_advance(const tidings__segment *s, uint32_t
 static inline void tidings__lossless_history(const tidings__segment *s, uint32_t index, uint64_t until) {
     tidings__set_release(&s->observers[index].history, until);
 }
-// True if the owner of the observer entry is alive, as far as any process has found out.
+// True if the observer entry has an owner that no process has declared dead.
 static inline bool tidings__observer_alive(const tidings__segment *s, uint32_t index) {
     uint32_t participant = tidings__acquire(&s->observers[index].owner) - 1;
     if (participant >= s->shape.participants) return false;
@@ -35,7 +35,7 @@ uint64_t tidings__lossless_least(const tidings__segment *s, tidings__observer_se
                                  uint32_t *holder);
 
 // Of `all`, finds the observers whose cursor is at or before `position`. Returns the least cursor of the remaining ones
-// (UINT64_MAX: none). A walk along positions calls it again only when it comes there.
+// (UINT64_MAX: none). A walk along positions calls it again only at that cursor.
 uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer_set *all, uint64_t position,
                               tidings__observer_set *here);
 

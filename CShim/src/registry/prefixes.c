@@ -25,9 +25,9 @@ static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
     return index;
 }
 
-// An entry that is taken out while a thread stands on it still leads on along this chain. Its link is frozen, and it
-// serves no other name before the positions of its time have been evicted. A thread that counts a range or posts at a
-// position finds out then that its result is void.
+// An entry that is taken out while a thread stands on it still leads on along this chain. Its link stays as it was, and
+// it serves no other name before the positions of its time have been evicted. By then EV or the thread's own claim says
+// that its count or its post is void.
 uint32_t tidings__prefix_next(tidings__segment *s, tidings__prefix_walk *walk) {
     for (uint32_t index; (index = step(s, walk)) != TIDINGS__NAME_NONE;)
         if (tidings__name_observed(&s->names[index])) return index;
@@ -42,30 +42,30 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
     return index;
 }
 
-// Walks along the chain. Counts all prefixes; counts prefixes without members in `*idle`, or, with `take_out`, takes
-// them out. Returns how many are left.
-static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_out, uint32_t *idle) {
+// Walks along the chain. Counts the prefixes without members in `*unused`, or, with `take_out`, takes them out. Returns
+// how many prefixes are left.
+static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_out, uint32_t *unused) {
     uint32_t left = 0;
-    *idle = 0;
-    uint64_t effort = tidings__name_budget(s);
+    *unused = 0;
+    uint64_t budget = tidings__name_budget(s);
     tidings__prefix_walk walk = tidings__prefixes(s);
     for (uint32_t index; (index = step(s, &walk)) != TIDINGS__NAME_NONE;) {
-        const bool idles = tidings__name_members(&s->names[index]) == 0;
-        if (idles && take_out && tidings__name_take_out(s, participant, index, &effort)) continue;
-        *idle += idles;
+        const bool is_unused = tidings__name_members(&s->names[index]) == 0;
+        if (is_unused && take_out && tidings__name_take_out(s, participant, index, &budget)) continue;
+        *unused += is_unused;
         left++;
     }
     return left;
 }
 
 // An entry that was taken out serves no other name until a whole ring of posts has come and gone. So a program that is
-// started again and again would use up the table of a quiet center. A few unused prefixes therefore stay, for observers
-// that use them again.
-#define IDLE 8u
+// started again and again would use up the table of a quiet center. So a few unused prefixes stay, for observers that
+// use them again. If there are more, all unused ones go.
+#define UNUSED_KEPT 8u
 
 uint32_t tidings__prefixes_reclaim(tidings__segment *s, uint32_t participant) {
-    uint32_t idle, left = walk_all(s, participant, false, &idle);
-    if (idle > IDLE || left >= TIDINGS_PREFIXES_MAX) left = walk_all(s, participant, true, &idle);
+    uint32_t unused, left = walk_all(s, participant, false, &unused);
+    if (unused > UNUSED_KEPT || left >= TIDINGS_PREFIXES_MAX) left = walk_all(s, participant, true, &unused);
     return left;
 }
 

@@ -34,19 +34,19 @@ static inline bool tidings__prefixes_any(const tidings__prefix_walk *walk) {
 }
 // The index of the next prefix that has members; TIDINGS__NAME_NONE: no more.
 uint32_t tidings__prefix_next(tidings__segment *s, tidings__prefix_walk *walk);
-// The same, of the prefixes of a name.
+// The same, but only prefixes of this name.
 uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk, const _Atomic uint64_t *name,
                                  uint32_t length);
 // True if the name begins with this entry's prefix.
 bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *name, uint32_t length);
 
-// Makes room before a prefix is joined. -ENOSPC with the line written: there are too many. Participants that join at
-// the same time may exceed the limit a little; walks go twice as far.
+// Call before a prefix is joined: takes out unused prefixes. -ENOSPC with an error line: there are too many.
+// Participants that join at the same time may exceed the limit a little; walks go twice as far.
 int tidings__prefix_room(tidings__segment *s, uint32_t participant, const tidings__key *key);
 // Leaves a prefix, and takes unused prefixes out.
 void tidings__prefix_leave(tidings__segment *s, uint32_t participant, uint32_t index, uint32_t observer);
-// Takes out prefixes without members, but for a few: posters and evicting threads compare names with each prefix.
-// Returns how many are left.
+// Takes out the prefixes without members, if there are more than a few: posters and evicting threads compare names with
+// each prefix. Returns how many are left.
 uint32_t tidings__prefixes_reclaim(tidings__segment *s, uint32_t participant);
 
 #endif

@@ -6,8 +6,8 @@
 #include "platform/atomics.h"
 #include "segment/segment.h"
 
-// Reads both halves as of one moment. `end` never returns to an earlier value, and each count read at one `end`
-// belonged to it. So if `end` is the same before and after `count` is read, the two are a pair.
+// Reads a count and an end that belong together. `end` never returns to an earlier value, and each count read at one
+// `end` belonged to it. So if `end` is the same before and after `count` is read, the two are a pair.
 static inline void tidings__tally_read(const tidings__tally *tally, uint64_t *count, uint64_t *end) {
     uint64_t before = tidings__acquire(&tally->end);
     for (int tries = 0;; tries++) {
@@ -33,9 +33,9 @@ static inline void tidings__tally_add(tidings__tally *tally, uint64_t more, uint
     } while (!tidings__cas_pair(&tally->count, count, end, count + more, range_end));
 }
 
-// Restarts the tally for another name: count 0 at `end`, or at the old `end` if that is later. In the latter case the
-// old and the new pair have the same `end`, and both are true there. Only a hostile peer or a late helper of an earlier
-// eviction changes the tally meanwhile.
+// Restarts the tally for another name: count 0 at `end`, or at the old `end` if that is later. In the latter case both
+// pairs have the same `end`, and a thread that reads the tally gets one of them. Only a hostile peer or a late helper
+// of an earlier eviction changes the tally meanwhile.
 static inline void tidings__tally_restart(tidings__tally *tally, uint64_t end) {
     uint64_t count, before;
     for (int tries = 0; tries < 100; tries++) {
