@@ -53,14 +53,14 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     const bool gone = !(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1) ||
                       !tidings__observer_alive(s, holder);
     // A hostile peer can make dead observers as fast as a post passes them by. The walk above has reclaimed all earlier
-    // ones. So a post passes a few by, and none after its deadline.
+    // ones. So a post passes at most PASSED_MOST by, and none after its deadline.
     if (gone && (*passed)++ < PASSED_MOST &&
         (deadline == 0 || deadline == UINT64_MAX || tidings__monotonic_ns() < deadline))
         return 0;
     if (tidings__end_known(center)) return tidings__end_fail(center, "post to");
     if (deadline == 0)
         return held_by(center, owner, EAGAIN, "is a whole ring behind; give a deadline, or let it catch up");
-    // Checked before the cursor: a cursor that moves to and fro must not hold the post beyond its deadline.
+    // Checked before the cursor: a cursor that moves back and forth must not hold the post beyond its deadline.
     if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline)
         return held_by(center, owner, ETIMEDOUT, "stayed a whole ring behind until the deadline; let it catch up");
     uint64_t cursor = tidings__acquire(&entry->cursor);

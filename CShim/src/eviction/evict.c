@@ -38,9 +38,9 @@ static void tally(tallies *t, uint32_t entry, uint32_t more) {
     t->of[t->used++].count = more;
 }
 
-static void tally_run(tallies *t, uint64_t names, uint32_t run) {
-    tally(t, tidings__route_name(names), run);
-    tally(t, tidings__route_name_subject(names), run);
+static void tally_run(tallies *t, uint64_t entries, uint32_t run) {
+    tally(t, tidings__route_name(entries), run);
+    tally(t, tidings__route_name_subject(entries), run);
 }
 
 static int cannot_read(const tidings__segment *s) {
@@ -80,8 +80,7 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
             last = name;
             for (uint32_t left = fitting; left; left &= left - 1) counts[__builtin_ctz(left)]++;
         }
-        // As for names: if EV has not moved on, the records read are of this lap, and the entries still serve the same
-        // prefixes.
+        // Invariant E3, as in `evict_range`. If EV has not moved on, the entries also still serve the same prefixes.
         tidings__fence_acquire();
         if (tidings__acquire(&s->header->eviction.word) != ev) return FINISHED;
 #ifndef MUTANT_PREFIX_NOT_COUNTED  // Found by: interleaving prefixes_in_a_full_ring
@@ -104,39 +103,39 @@ static int evict_range(tidings_center *center, uint64_t ev) {
 #endif
     tallies t;
     t.used = t.valid = t.retained = 0;
-    uint64_t names = 0;  // entries of the current run: consecutive records often have the same name
+    uint64_t entries = 0;  // of the current run, as in a route word: consecutive records often have the same name
     uint32_t run = 0;
     bool revoked = false;
     for (uint64_t position = start; position < end; position++) {
         const tidings__cell *cell = tidings__cell_at(s, position);
-        tidings__slot_state finding = tidings__slot_status(s, position);
-        if (finding == TIDINGS__CLAIMED) {
+        tidings__slot_state status = tidings__slot_status(s, position);
+        if (status == TIDINGS__CLAIMED) {
             // Invariant E2: revokes all claims of the range, once, so each outcome is final. A position that is still
             // claimed after that is damaged, and is not counted.
             if (!revoked) tidings__revoke_all(s, position, end);
             revoked = true;
-            finding = tidings__slot_status(s, position);
+            status = tidings__slot_status(s, position);
         }
-        if (finding == TIDINGS__UNDECIDED || finding == TIDINGS__LAPPED) {
+        if (status == TIDINGS__UNDECIDED || status == TIDINGS__LAPPED) {
             // The position is evicted already, or not yet decided: another thread has finished this range, or EV is
             // damaged.
             if (tidings__acquire(&s->header->eviction.word) != ev) return 0;
             return tidings__fail(
                 EBADMSG, "can't go on in center \"%s\": its ring contradicts itself; remove the center", s->name);
         }
-        if (finding != TIDINGS__VALID) continue;
+        if (status != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(cell);
         t.valid++;
-        if (__builtin_expect((route & TIDINGS__ROUTE_ENTRIES) != names, 0)) {
-            tally_run(&t, names, run);
-            names = route & TIDINGS__ROUTE_ENTRIES;
+        if (__builtin_expect((route & TIDINGS__ROUTE_ENTRIES) != entries, 0)) {
+            tally_run(&t, entries, run);
+            entries = route & TIDINGS__ROUTE_ENTRIES;
             run = 0;
         }
         run++;
         if (__builtin_expect(tidings__route_flags(route) & TIDINGS__RECORD_RETAIN, 0))
             t.retained_at[t.retained++] = position;
     }
-    tally_run(&t, names, run);
+    tally_run(&t, entries, run);
     // Invariant E3: slots of the range are not used again before EV has moved on. If EV is unchanged, all records above
     // were read from this lap.
     tidings__fence_acquire();
@@ -153,7 +152,7 @@ static int evict_range(tidings_center *center, uint64_t ev) {
         errno = saved;
         if (error) return error == FINISHED ? 0 : error;
     }
-    // Invariant E5: each valid record of the range counts for its entries. All threads found the same ones.
+    // Invariant E5: each valid record of the range counts for its entries. All helpers find the same ones.
     for (uint32_t i = 0; i < t.used; i++) {
         tidings__name *name = tidings__name_at(s, t.of[i].entry);
 #ifndef MUTANT_EVICTION_COUNTS_NOTHING  // Found by: interleaving turning
@@ -191,8 +190,8 @@ static bool needed(const tidings__segment *s, const tidings__observer_set *livin
     return false;
 }
 
-// EV is idle and only changes to new values. So if the caller's CAS on EV succeeds, all that is read here was of this
-// lap.
+// The same for the prefixes of the record's name. EV is idle and only changes to new values. So if the caller's CAS of
+// EV succeeds, all that is read here was of this lap.
 static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *living, uint64_t position,
                              uint32_t *holder) {
     tidings__prefix_walk walk = tidings__prefixes(s);
@@ -208,7 +207,7 @@ static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *l
     return false;
 }
 
-// How many positions of a range can be evicted without a lossless observer losing a record. If fewer than `length`,
+// How many positions of a range can be evicted before a lossless observer would lose a record. If fewer than `length`,
 // `*holder` is the index of the observer that needs the next one.
 static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length, uint32_t *holder) {
     tidings__segment *s = &center->segment;
@@ -224,13 +223,13 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
          position++) {
         if (position >= next) next = tidings__lossless_at(s, &living, position, &here);
         const tidings__cell *cell = tidings__cell_at(s, position);
-        tidings__slot_state finding = tidings__slot_status(s, position);
-        if (finding == TIDINGS__CLAIMED) {
+        tidings__slot_state status = tidings__slot_status(s, position);
+        if (status == TIDINGS__CLAIMED) {
             if (!revoked) tidings__revoke_all(s, position, start + length);
             revoked = true;
-            finding = tidings__slot_status(s, position);
+            status = tidings__slot_status(s, position);
         }
-        if (finding != TIDINGS__VALID) continue;
+        if (status != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(cell);
         if (needed(s, &here, tidings__name_at(s, tidings__route_name(route)), position, holder) ||
             needed(s, &here, tidings__name_at(s, tidings__route_name_subject(route)), position, holder) ||

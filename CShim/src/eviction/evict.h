@@ -5,7 +5,7 @@
 #include "center/center.h"
 
 // Evicts until `position` can be claimed. Returns 0; -EAGAIN if a lossless observer (`*holder`, its observer index)
-// still needs a record that would go; or an error with the line written.
+// still needs a record that would go; or an error, with an error line.
 int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *holder);
 
 // Evicts all positions before `end`, to free chunks and name entries. `end` must not be beyond the frontier. Returns as

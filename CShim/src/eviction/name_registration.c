@@ -24,7 +24,7 @@ static uint64_t history_end(tidings__segment *s) {
 int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t observer, uint32_t *entry) {
     tidings__segment *s = &center->segment;
     int error = key->prefix ? tidings__prefix_room(s, center->participant, key) : 0;
-    // All entries for prefixes are taken, perhaps by dead participants.
+    // All TIDINGS_PREFIXES_MAX prefixes are observed, perhaps by dead participants.
     if (error == -ENOSPC && tidings__reclaim_dead(center) > 0)
         error = tidings__prefix_room(s, center->participant, key);
     if (error) return error;
@@ -32,9 +32,9 @@ int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t
     uint32_t holder;
     if (error == -ENOSPC && tidings__evict_to(center, history_end(s), &holder) == 0)
         error = tidings__name_join(s, center->participant, key, observer, entry);
-    // Of the threads that count the current range, some may know of the new prefix, and some not. So this call finishes
-    // that range; in the next one, all evicting threads know of the prefix. Moving `end` to the oldest position voids
-    // the count of a thread that knew of it earlier and adds late.
+    // Invariant E7. Of the helpers of the current range, some may have seen the new prefix, and some not. So this call
+    // finishes that range; all helpers of the next one see the prefix. With `end` at the oldest position, a helper that
+    // saw it earlier adds nothing late.
     if (!error && key->prefix) {
         tidings__barrier_after_rmw();
 #ifndef MUTANT_PREFIX_JOIN_DURING_EVICTION  // Found by: interleaving prefixes_in_a_full_ring

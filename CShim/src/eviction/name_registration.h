@@ -4,8 +4,8 @@
 
 #include "center/center.h"
 
-// Finds or adds a name's entry (parameters and errors as in name_table.h). If all entries serve names that only records
-// in the ring still need, evicts those records to free entries.
+// Finds or adds a name's entry (parameters and errors as in name_table.h). If the table is full because records in the
+// ring keep entries in quarantine, evicts such records.
 int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t observer, uint32_t *entry);
 
 #endif

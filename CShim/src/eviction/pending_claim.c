@@ -20,8 +20,8 @@
 // wakes no observer: a poster that lost its processor on a busy machine gets it back within several time slices.
 #define READER_TIMEOUT_FACTOR 20u
 #define READER_TIMEOUT_MAX_NS 2500000000u  // bounds what hostile words can cause
-#define READER_LOOKS 100u
-#define SPIN_LOOKS 200  // at a claimed slot, before giving the processor away; some microseconds
+#define READER_CHECKS 100u                 // calls; each yields the processor to participants, which may revoke
+#define SPIN_CHECKS 200                    // of a claimed slot, before giving the processor away; some microseconds
 
 static uint32_t members(tidings__segment *s, uint32_t entry) {
     const tidings__name *name = tidings__name_at(s, entry);
@@ -48,34 +48,34 @@ static uint32_t members_by_prefix(tidings__segment *s) {
 uint64_t tidings__revoke_timeout(tidings__segment *s, uint64_t position) {
     // The claimed record may not be written yet, or the route word may be an earlier record's: this is only a hint.
     const uint64_t route = tidings__route(tidings__cell_at(s, position));
-    uint64_t asked = members(s, tidings__route_name(route)) + members(s, tidings__route_name_subject(route)) +
+    uint64_t woken = members(s, tidings__route_name(route)) + members(s, tidings__route_name_subject(route)) +
                      members(s, TIDINGS__NAME_ALL) + members_by_prefix(s);
-    uint64_t longest = REVOKE_TIMEOUT_NS + asked * REVOKE_TIMEOUT_PER_MEMBER_NS;
+    uint64_t timeout = REVOKE_TIMEOUT_NS + woken * REVOKE_TIMEOUT_PER_MEMBER_NS;
     // If the same poster was revoked at the positions just before, it is slow, not stopped: it came back each time.
     // Each of these revocations doubles the timeout.
-    const uint64_t who = TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK;
-    uint64_t owner = tidings__acquire(&tidings__cell_at(s, position)->claim) & who;
+    const uint64_t owner_bits = TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK;
+    uint64_t owner = tidings__acquire(&tidings__cell_at(s, position)->claim) & owner_bits;
     for (uint32_t i = 1; i <= REVOKE_TIMEOUT_DOUBLINGS && i <= position; i++) {
         tidings__cell *before = tidings__cell_at(s, position - i);
         uint64_t w = tidings__acquire(&before->claim);
-        if ((w & who) != owner || tidings__lap_ahead(w, tidings__lap_at(s, position - i)) != 0) break;
+        if ((w & owner_bits) != owner || tidings__lap_ahead(w, tidings__lap_at(s, position - i)) != 0) break;
         if (!tidings__v_void(tidings__acquire(&before->verdict), position - i)) break;
-        longest *= 2;
+        timeout *= 2;
     }
-    return longest < REVOKE_TIMEOUT_MAX_NS ? longest : REVOKE_TIMEOUT_MAX_NS;
+    return timeout < REVOKE_TIMEOUT_MAX_NS ? timeout : REVOKE_TIMEOUT_MAX_NS;
 }
 
-void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *stuck, uint64_t position, bool sleep) {
+void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *pending, uint64_t position, bool sleep) {
     tidings__segment *s = &center->segment;
-    if (stuck->at != position) {
-        stuck->at = position;
-        stuck->calls = 0;
-        stuck->over = false;
+    if (pending->at != position) {
+        pending->at = position;
+        pending->calls = 0;
+        pending->over = false;
     }
-    if (stuck->calls++ == 0) {
-        stuck->since = tidings__monotonic_ns();
+    if (pending->calls++ == 0) {
+        pending->since = tidings__monotonic_ns();
         if (tidings__processors() > 1) {
-            for (int i = 0; i < SPIN_LOOKS; i++) {
+            for (int i = 0; i < SPIN_CHECKS; i++) {
                 if (tidings__slot_status(s, position) != TIDINGS__CLAIMED) return;
                 tidings__cpu_relax();
             }
@@ -84,31 +84,30 @@ void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *stuck
         return;
     }
     // Computed again, because the poster may not have written the name when this position was first checked. The
-    // computation walks along the observers to be woken. So it is not done at each of many short waits, but always
-    // before the wait ends.
-    const uint64_t waited = tidings__monotonic_ns() - stuck->since;
-    if (stuck->calls <= 4 || stuck->calls % 32 == 0 || waited >= stuck->longest)
-        stuck->longest = tidings__revoke_timeout(s, position);
-    const uint64_t longest = stuck->longest;
-    if (s->writable && waited >= longest) {
+    // computation counts the observers to be woken. So it is not done at each of many short waits, but always before
+    // the wait ends.
+    const uint64_t waited = tidings__monotonic_ns() - pending->since;
+    if (pending->calls <= 4 || pending->calls % 32 == 0 || waited >= pending->timeout)
+        pending->timeout = tidings__revoke_timeout(s, position);
+    const uint64_t timeout = pending->timeout;
+    if (s->writable && waited >= timeout) {
         tidings__revoke(s, position);
-        stuck->calls = 0;  // if it is claimed even now, the slot is damaged, and the wait starts again
+        pending->calls = 0;  // if it is claimed even now, the slot is damaged, and the wait starts again
         return;
     }
-    // Needs a number of calls too: each of them yields the processor to participants, which may revoke.
-    uint64_t reader_timeout = READER_TIMEOUT_FACTOR * longest;
+    uint64_t reader_timeout = READER_TIMEOUT_FACTOR * timeout;
     if (reader_timeout > READER_TIMEOUT_MAX_NS) reader_timeout = READER_TIMEOUT_MAX_NS;
-    stuck->over = stuck->calls > READER_LOOKS && waited >= reader_timeout;
-    if (stuck->over) return;
+    pending->over = pending->calls > READER_CHECKS && waited >= reader_timeout;
+    if (pending->over) return;
     if (!sleep) {
         tidings__yield();
         return;
     }
     // The poster has no processor, wakes many observers, or is stopped. Its commit is a plain store, which wakes no
     // thread. After many wake-ups the poster also wakes the sleepers on the claim, but not in an observable center. So
-    // sleep in steps, each longer than the last. A reader's are twice as long, because it waits for so many more.
-    const uint64_t longest_step = longest / (s->writable ? 16 : 8);
-    uint64_t step = stuck->calls < 8 ? UINT64_C(10000) << stuck->calls : longest;
+    // sleep in steps, each longer than the last. A reader's steps are twice as long, because it takes many more.
+    const uint64_t longest_step = timeout / (s->writable ? 16 : 8);
+    uint64_t step = pending->calls < 8 ? UINT64_C(10000) << pending->calls : timeout;
     if (step > longest_step) step = longest_step;
     tidings__cell *cell = tidings__cell_at(s, position);
     uint64_t w = tidings__acquire(&cell->claim);

@@ -8,7 +8,7 @@
 
 #define POSITION48 TIDINGS__CHUNK_NOWHERE
 
-// Invariant N7: the word of an entry takes a later position only.
+// Invariant N7: true if the retained word has this position or a later one.
 static bool newer(uint64_t retained, uint64_t position) {
     return (int64_t)((retained & ~UINT64_C(0xffff)) - (position << 16)) >= 0 && retained > TIDINGS__RETAINED_EXPECTED;
 }
@@ -25,8 +25,8 @@ static void free_chunk(tidings__segment *s, uint64_t retained) {
         if (tidings__cas(&s->chunk_words[chunk - 1], &word, 0)) return;
 }
 
-// Marks the chunk before the name entry changes: once EV has moved on, the state "in ring" would mean free. False: no
-// such chunk is valid, or this evicting thread comes too late.
+// Marks the chunk as retained, before the name entry changes: once EV has moved on, the state "in ring" would mean
+// free. False: the chunk does not hold this record, or not any more.
 static bool keep_chunk(tidings__segment *s, uint32_t chunk, uint64_t position) {
 #ifndef MUTANT_PROMOTED_CHUNK_UNCHECKED  // Found by: fuzz image
     if (chunk >= s->geometry.chunk_count) return false;
@@ -125,8 +125,8 @@ bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, 
         uint64_t seen = tidings__acquire(&entry->retained);
         int found = find_once(s, entry, index, from, limit, position, chunk, record);
         if (found >= 0) return found;
-        // The value was not replaced, and cannot be found: no third search of the ring. A chunk is freed after its
-        // entry has changed, so in an honest center the entry differs after the first search.
+        // The entry is unchanged, and its chunk holds another record: damaged, so no third search of the ring. In an
+        // honest center the entry changes before its chunk is freed.
         if (tidings__acquire(&entry->retained) == seen && round >= 1) return false;
     }
     return false;
@@ -143,8 +143,8 @@ uint32_t tidings__reclaim_retained(tidings_center *center) {
         if (!tidings__chunk_record(s, chunk, &record)) continue;
         tidings__name *entry = tidings__name_at(s, record.name);
         uint64_t expected = tidings__chunk_position(word) << 16 | (chunk + 1);
-        // Promotion writes the entry before EV moves on, and EV has moved on. So a chunk that the entry does not name
-        // now never will be named.
+        // Promotion writes the entry before EV moves on, and EV has moved on. So if the entry does not name the chunk
+        // now, it never will.
         if (entry && tidings__acquire(&entry->retained) == expected) continue;
         if (tidings__cas(&s->chunk_words[chunk], &word, 0)) freed++;
     }
