@@ -11,17 +11,17 @@
 #include "ring/chunk.h"
 
 // Fails with -EAGAIN: all chunks that are large enough are being filled, or hold retained values.
-static int no_place(const tidings__segment *s, uint64_t size) {
-    uint32_t of_size = 0, kept = 0;
+static int no_chunk(const tidings__segment *s, uint64_t size) {
+    uint32_t of_size = 0, retained = 0;
     for (uint32_t c = 0; c < s->geometry.class_count; c++) {
         const tidings__class *class = &s->geometry.classes[c];
         if (class->size < size) continue;
         of_size += class->count;
         for (uint32_t i = 0; i < class->count; i++)
-            kept += tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i])) ==
-                    TIDINGS__CHUNK_RETAINED;
+            retained += tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i])) ==
+                        TIDINGS__CHUNK_RETAINED;
     }
-    if (2 * kept < of_size)
+    if (2 * retained < of_size)
         return tidings__fail(EAGAIN,
                              "can't post %llu bytes to center \"%s\": other posts are filling all chunks of this size; "
                              "try again",
@@ -29,7 +29,7 @@ static int no_place(const tidings__segment *s, uint64_t size) {
     return tidings__fail(EAGAIN,
                          "can't post %llu bytes to center \"%s\": %u of the %u chunks of this size hold "
                          "retained values; clear some",
-                         (unsigned long long)size, s->name, kept, of_size);
+                         (unsigned long long)size, s->name, retained, of_size);
 }
 
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {
@@ -49,8 +49,8 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
                 // Eviction stopped before `most`, but at or after `least`, so it freed a chunk.
                 continue;
             if (error == -EAGAIN && room.order) {
-                // `order` set: not all chunks were checked, and a free one may exist. Before a lossless observer holds
-                // this post back, the next try checks all chunks.
+                // Not all chunks were checked, and one may be free. The next try checks all, before a lossless observer
+                // holds this post back.
                 tidings__set_relaxed(room.order, 0);
                 continue;
             }
@@ -58,7 +58,7 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
             if (error) return error;
             continue;
         }
-        if (reclaimed) return no_place(s, size);
+        if (reclaimed) return no_chunk(s, size);
         // All chunks are being filled, or hold retained values. Some of their owners may be dead.
         reclaimed = true;
         (void)tidings__reclaim_dead(center);

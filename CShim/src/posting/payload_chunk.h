@@ -5,7 +5,7 @@
 #include "center/center.h"
 
 // Takes a chunk of at least `size` bytes. If none is free, evicts positions and reclaims dead participants. 0, or an
-// error with the line written. `deadline` as in `tidings__held_back`.
+// error, with an error line. `deadline` as in `tidings__held_back`.
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk);
 
 #endif

@@ -21,39 +21,40 @@
 
 // Wakes observers of all names and of prefixes. Must follow the claim: an observer that joined a prefix before G was
 // read is then found.
-static __attribute__((noinline)) uint32_t ring_others(const tidings_publisher *publisher, uint64_t resolved) {
+static __attribute__((noinline)) uint32_t wake_others(const tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
-    uint32_t rung = resolved & TIDINGS__RESOLVED_ALL ? tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]) : 0,
+    uint32_t woken = resolved & TIDINGS__RESOLVED_ALL ? tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]) : 0,
              entry;
-    if (!(resolved & TIDINGS__RESOLVED_PREFIX)) return rung;
+    if (!(resolved & TIDINGS__RESOLVED_PREFIX)) return woken;
     tidings__prefix_walk walk = tidings__prefixes(s);
     while ((entry = tidings__prefix_next_of(s, &walk, tidings__publisher_name(publisher),
                                             publisher->key.name_length)) != TIDINGS__NAME_NONE)
-        rung += tidings__ring_members(s, &s->names[entry]);
-    return rung;
+        woken += tidings__ring_members(s, &s->names[entry]);
+    return woken;
 }
 
-// Wakes all sleeping observers that `resolved` names. Returns how many the asleep map shows.
-static uint32_t ring(const tidings_publisher *publisher, uint64_t resolved) {
+// Wakes all sleeping observers that the result `resolved` names. Returns how many the asleep map shows.
+static uint32_t wake(const tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
-    uint32_t rung = 0;
+    uint32_t woken = 0;
     tidings__name *name = tidings__name_at(s, (uint32_t)resolved);
-    if (name) rung += tidings__ring_members(s, name);
+    if (name) woken += tidings__ring_members(s, name);
     uint32_t with_subject = tidings__resolved_subject(resolved);
-    if (with_subject && (name = tidings__name_at(s, with_subject)) != NULL) rung += tidings__ring_members(s, name);
-    if (resolved & (TIDINGS__RESOLVED_ALL | TIDINGS__RESOLVED_PREFIX)) rung += ring_others(publisher, resolved);
-    return rung;
+    if (with_subject && (name = tidings__name_at(s, with_subject)) != NULL) woken += tidings__ring_members(s, name);
+    if (resolved & (TIDINGS__RESOLVED_ALL | TIDINGS__RESOLVED_PREFIX)) woken += wake_others(publisher, resolved);
+    return woken;
 }
 
 // After many wake-ups, the observers that were woken first sleep on the claim until the commit. They check the slot
 // again after at most a sixteenth of the revoke timeout; this wake-up is sooner. Not in an observable center: any
 // number of readers can sleep on the claim, and the poster would wake them all.
-#define MANY_RUNG 4
-static inline void wake_claim_waiters(const tidings__claim *claim, uint32_t rung) {
-    if (__builtin_expect(rung > MANY_RUNG, 0)) tidings__futex_wake(tidings__claim_futex(claim->cell), INT_MAX);
+#define MANY_WOKEN 4
+static inline void wake_claim_waiters(const tidings__claim *claim, uint32_t woken) {
+    if (__builtin_expect(woken > MANY_WOKEN, 0)) tidings__futex_wake(tidings__claim_futex(claim->cell), INT_MAX);
 }
 
-// Positions that one post checks. More than one, so that this process catches up with the posts of other posters.
+// Positions that one post checks. More than one, so that this process catches up with the posts of other posters. It
+// begins at most WATCH_BEHIND positions behind its own post.
 #define WATCH_MOST 16u
 #define WATCH_BEHIND 256u
 
@@ -66,11 +67,11 @@ static void watch_for_readers(tidings_center *center, uint64_t position) {
     if ((int64_t)(position - at) > (int64_t)WATCH_BEHIND || (int64_t)(position - at) < 0)
         at = position > WATCH_BEHIND ? position - WATCH_BEHIND : 0;
     const uint64_t from = at;
-    tidings__slot_state finding = TIDINGS__VOID;
-    while (at < position && at - from < WATCH_MOST && (finding = tidings__slot_status(s, at)) != TIDINGS__CLAIMED) at++;
+    tidings__slot_state status = TIDINGS__VOID;
+    while (at < position && at - from < WATCH_MOST && (status = tidings__slot_status(s, at)) != TIDINGS__CLAIMED) at++;
     if (at != from) tidings__set_relaxed(&center->watched_since, 0);
     tidings__set_relaxed(&center->watch, at);
-    if (at == position || finding != TIDINGS__CLAIMED) return;
+    if (at == position || status != TIDINGS__CLAIMED) return;
     const uint64_t now = tidings__monotonic_ns(), since = tidings__relaxed(&center->watched_since);
     if (since == 0)
         tidings__set_relaxed(&center->watched_since, now);
@@ -193,8 +194,8 @@ static _Atomic uint64_t *shared_lock(const tidings__segment *s) {
 // What the tries of one post pass on. `entry`: of a retained record, the entry that it needs.
 typedef struct progress {
     tidings__claim claim;
-    uint32_t rung, entry;
-    int anew;
+    uint32_t woken, entry;
+    int abandoned;
     resolution before;
 } progress;
 
@@ -210,7 +211,7 @@ static __attribute__((noinline)) int keep_entries(const posting *p, progress *at
         if (retain) *resolved = (*resolved & ~UINT64_C(0xffffffff)) | at->entry;
         if (!s->observable || tidings__publisher_registered(publisher, *resolved)) return 0;
     }
-    int error = give_up(center, &at->claim, p->owner, p->thread, &at->anew);
+    int error = give_up(center, &at->claim, p->owner, p->thread, &at->abandoned);
     if (!error && retain) error = tidings__join_name(center, &publisher->key, TIDINGS__TO_RETAIN, &at->entry);
     if (!error && s->observable) error = tidings__publisher_register(publisher);
     return error ? error : AGAIN;
@@ -255,8 +256,8 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     // Release fence: orders the claim before the record's first word. A reader of the previous lap that sees one of our
     // words also sees our claim.
     tidings__fence_release();
-    // Invariant N3: the record carries the number of its name's entry. Its text is left out then; a chunk has it
-    // always.
+    // Invariant N3: the record carries the number of its name's entry. The name's text is left out then; a chunk always
+    // has it.
     const bool named = in_chunk || name == TIDINGS__NAME_NONE;
     const tidings__record_header header = {
         p->time, center->pid | p->size, center->poster | (named ? publisher->poster : publisher->poster & WITHOUT_NAME),
@@ -280,12 +281,12 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     }
 #ifdef MUTANT_RING_AFTER_COMMIT  // Found by: interleaving dead_poster; fault-injection a_small_post
     const bool committed = tidings__commit(claim, p->owner, p->thread);
-    if (resolved) at->rung = ring(publisher, resolved);
+    if (resolved) at->woken = wake(publisher, resolved);
     return committed ? 0 : AGAIN;
 #endif
     // Invariant W2: wakes before the commit. If this poster dies before its commit, no record is owed; if it dies after
     // it, all observers have been woken.
-    if (resolved) at->rung = ring(publisher, resolved);
+    if (resolved) at->woken = wake(publisher, resolved);
     if (!plain && center->segment.observable) tidings__publisher_wake_readers(publisher);
     return __builtin_expect(tidings__commit(claim, p->owner, p->thread), 1) ? 0 : AGAIN;
 }
@@ -306,7 +307,7 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint32_t entry,
     if (center->segment.observable)
         watch_for_readers(center, at.claim.position);
     else
-        wake_claim_waiters(&at.claim, at.rung);
+        wake_claim_waiters(&at.claim, at.woken);
     if (sequence) *sequence = at.claim.position;
     return 0;
 }
@@ -386,7 +387,7 @@ int tidings_post(tidings_publisher *publisher, const void *payload, size_t size,
     tidings__fence_compiler();
     thread->inside--;
     if (__builtin_expect(error != 0, 0)) return error;
-    wake_claim_waiters(&at.claim, at.rung);
+    wake_claim_waiters(&at.claim, at.woken);
     if (sequence) *sequence = at.claim.position;
     return 0;
 }

@@ -32,7 +32,7 @@ struct tidings_publisher {
 #define TIDINGS__RESOLVED_AT_NEVER (UINT64_MAX - 1)  // no G yet
 #define TIDINGS__RESOLVED_ALL (UINT64_C(1) << 63)
 #define TIDINGS__RESOLVED_PREFIX (UINT64_C(1) << 62)
-// No mask: the bits 31…24 of `resolved` are 0.
+// No mask is needed: the bits 31…24 of `resolved` are 0.
 static inline uint32_t tidings__resolved_name(uint64_t resolved) { return (uint32_t)resolved; }
 static inline uint32_t tidings__resolved_subject(uint64_t resolved) { return tidings__route_name_subject(resolved); }
 
@@ -71,8 +71,7 @@ static inline const _Atomic uint64_t *tidings__publisher_name(const tidings_publ
 int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size, const tidings_post_options *options,
                         uint64_t *sequence);
 
-// Error of setting or reading a retained value through a publisher with a subject. Returns -EINVAL with the line
-// written.
+// Error of setting or reading a retained value through a publisher with a subject. Returns -EINVAL with an error line.
 int tidings__state_subject(const tidings_publisher *publisher);
 
 static inline size_t tidings__text_size(const tidings_publisher *publisher) {

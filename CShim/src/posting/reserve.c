@@ -15,7 +15,7 @@
 // Bytes for name and subject, on top of the requested capacity. The publisher is not known when the chunk is reserved.
 #define TEXT_ROOM (2 * 256u)
 
-static int fill(tidings_center *center, uint32_t chunk, tidings_reservation *reservation) {
+static void fill(const tidings_center *center, uint32_t chunk, tidings_reservation *reservation) {
     uint64_t capacity;
     uint8_t *bytes = tidings__chunk_bytes(&center->segment, chunk, &capacity);
     uint64_t usable = capacity - TIDINGS__CHUNK_HEADER - TEXT_ROOM;
@@ -23,7 +23,6 @@ static int fill(tidings_center *center, uint32_t chunk, tidings_reservation *res
     reservation->bytes = bytes + TIDINGS__CHUNK_HEADER;
     reservation->capacity = usable;
     reservation->internal = chunk;
-    return 0;
 }
 
 static int reserve(tidings_center *center, size_t capacity, tidings_reservation *reservation) {
