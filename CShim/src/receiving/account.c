@@ -62,15 +62,15 @@ static bool note(positions *list, uint64_t position) {
 #define REVOKED_AT_ONCE 4096u       // positions revoked by one system call
 #define ACCOUNT_WAIT_NS 100000000u  // for all unfinished posts in the ring together; then they are revoked
 #define ACCOUNT_TURNS                                                                                                  \
-    250u  // waits after which each further one naps: a peer that changes the claim can end every sleep at once
+    250u  // waits after which each further one naps: a peer that changes the claim can end each sleep at once
 
 int tidings__account_begin(tidings_observer *observer, tidings__subscription *subscription, uint32_t number,
                            bool history, tidings__account_wait *wait) {
     tidings__segment *s = &observer->center->segment;
     tidings__name *entry = number == TIDINGS__NAME_NONE ? NULL : &s->names[number];
-    tidings__pending_claim stuck = {.at = UINT64_MAX};
+    tidings__pending_claim pending = {.at = UINT64_MAX};
     positions found = {0}, listed = {0};
-    bool memory = true, impatient = false;
+    bool memory = true, timed_out = false;
     uint64_t revoked = 0;
     // Must follow the membership and the generation's increment: a record claimed from here on carries the entry's
     // number.
@@ -80,41 +80,42 @@ int tidings__account_begin(tidings_observer *observer, tidings__subscription *su
     since = observer->cursor;
 #endif
     uint64_t count = 0, end = 0, from = tidings__oldest(s);
-    // Before a prefix's birth, no evicting thread counts its records (`tidings__join_name`). From the oldest position
-    // on, all its records are counted here.
+    // Records before the entry's birth are not of this name. A prefix has no such bound, as no record carries its
+    // number: its tally begins at the oldest position (`tidings__join_name`), and its records from there on count.
     uint64_t birth = subscription->many || !entry ? from : tidings__acquire(&entry->birth);
     if (!history && (int64_t)(birth - from) > 0) from = birth;
     if ((int64_t)(since - from) > (int64_t)s->shape.slots) from = since - s->shape.slots;
     for (uint64_t p = from; (int64_t)(since - p) > 0 && memory; p++) {
-        tidings__slot_state finding;
-        while ((finding = tidings__slot_status(s, p)) == TIDINGS__CLAIMED && !impatient) {
+        tidings__slot_state status;
+        while ((status = tidings__slot_status(s, p)) == TIDINGS__CLAIMED && !timed_out) {
             if (wait->begun == 0) wait->begun = tidings__monotonic_ns();
-            tidings__wait_claimed(observer->center, &stuck, p, true);
+            tidings__wait_claimed(observer->center, &pending, p, true);
             // If the wait is `over`, `tidings__wait_claimed` returns to a reader at once each time.
-            if (stuck.over || wait->turns++ >= ACCOUNT_TURNS) tidings__nap(ACCOUNT_NAP_NS);
-            impatient = tidings__monotonic_ns() - wait->begun > ACCOUNT_WAIT_NS;
+            if (pending.over || wait->turns++ >= ACCOUNT_TURNS) tidings__nap(ACCOUNT_NAP_NS);
+            timed_out = tidings__monotonic_ns() - wait->begun > ACCOUNT_WAIT_NS;
         }
-        if (finding == TIDINGS__CLAIMED && s->writable) {
+        if (status == TIDINGS__CLAIMED && s->writable) {
             // Each position is revoked once. If it still reads as claimed afterwards, a peer has damaged it.
             if ((int64_t)(p - revoked) >= 0) {
                 revoked = since - p < REVOKED_AT_ONCE ? since : p + REVOKED_AT_ONCE;
                 tidings__revoke_all(s, p, revoked);
             }
-            finding = tidings__slot_status(s, p);
+            status = tidings__slot_status(s, p);
         }
-        if (finding == TIDINGS__VALID) {
+        if (status == TIDINGS__VALID) {
             bool is = (int64_t)(p - birth) >= 0 && is_of(observer, subscription, number, p);
             bool old = history && (int64_t)(p - observer->cursor) >= 0 &&
                        (is || same_text(observer, subscription, number, p));
+            // A prefix is compared by the name's text, which is reliable only while the position is not evicted.
             if (tidings__slot_valid_after_copy(s, p) &&
                 !(subscription->prefix && (int64_t)(tidings__oldest(s) - p) > 0)) {
                 if (is) memory = note(&found, p);
                 if (old && memory) memory = note(&listed, p);
             } else {
-                finding = TIDINGS__LAPPED;
+                status = TIDINGS__LAPPED;
             }
         }
-        if (finding == TIDINGS__LAPPED) {
+        if (status == TIDINGS__LAPPED) {
             uint64_t oldest = tidings__oldest(s);
             if ((int64_t)(oldest - p) > 0) p = oldest - 1;
         }

@@ -4,7 +4,8 @@
 
 #include "receiving/observer.h"
 
-// Limits how long one `tidings_observer_add` waits for unfinished posts.
+// How long one `tidings_observer_add` has waited for unfinished posts: since when (monotonic ns; 0: not yet), and how
+// often.
 typedef struct tidings__account_wait {
     uint64_t begun;
     uint32_t turns;

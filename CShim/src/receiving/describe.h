@@ -33,10 +33,10 @@ static inline __attribute__((always_inline)) void tidings__describe_record(tidin
 }
 
 // The usual case: the subscription's own copy of the name suffices.
-static inline __attribute__((always_inline)) void tidings__describe_name(const tidings__subscription *in,
+static inline __attribute__((always_inline)) void tidings__describe_name(const tidings__subscription *sub,
                                                                          tidings_delivery *d) {
-    d->name = in->name;
-    d->name_length = in->name_length;
+    d->name = sub->name;
+    d->name_length = sub->name_length;
     d->subject = "";
     d->subject_length = 0;
 }

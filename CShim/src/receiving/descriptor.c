@@ -1,5 +1,5 @@
-// A descriptor for event loops. A helper thread sleeps on the doorbell in the observer's stead. When the helper is
-// woken, it makes an eventfd readable.
+// A descriptor for event loops. While the program waits in its event loop, a helper thread sleeps on the observer's
+// doorbell. When the helper is woken, it makes an eventfd readable.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,12 @@ typedef struct tidings__descriptor {
     int fd;
     bool armed;  // used by the observer's thread only
     // Odd: the helper is to watch. Each arming and each disarming increments it. A futex between the two threads.
-    _Atomic uint32_t order;
+    _Atomic uint32_t request;
     _Atomic uint32_t announced;  // the doorbell's value to sleep on
     _Atomic uint32_t ending;
     pthread_t thread;
     pthread_mutex_t lock;  // under it, a disarmed helper signals no more
-    uint32_t told;         // the order for which the descriptor was last made readable
+    uint32_t told;         // the request for which the descriptor was last made readable
 } tidings__descriptor;
 
 static void *helper(void *argument) {
@@ -28,10 +28,10 @@ static void *helper(void *argument) {
     tidings_observer *o = descriptor->observer;
     uint32_t done = 0;
     for (;;) {
-        const uint32_t order = tidings__acquire(&descriptor->order);
+        const uint32_t request = tidings__acquire(&descriptor->request);
         if (tidings__acquire(&descriptor->ending)) return NULL;
-        if (order % 2 == 0 || order == done) {
-            tidings__futex_wait(&descriptor->order, order, -1);
+        if (request % 2 == 0 || request == done) {
+            tidings__futex_wait(&descriptor->request, request, -1);
             continue;
         }
         const uint32_t announced = tidings__acquire(&descriptor->announced);
@@ -40,14 +40,14 @@ static void *helper(void *argument) {
             tidings__sleep(o, announced, -1);
             continue;
         }
-        // If the order is over, no signal: the program would be woken for nothing, again and again.
+        // No signal if the observer has disarmed meanwhile: the program would be woken for nothing, again and again.
         pthread_mutex_lock(&descriptor->lock);
-        if (tidings__relaxed(&descriptor->order) == order) {
-            descriptor->told = order;
+        if (tidings__relaxed(&descriptor->request) == request) {
+            descriptor->told = request;
             tidings__event_signal(descriptor->fd);
         }
         pthread_mutex_unlock(&descriptor->lock);
-        done = order;
+        done = request;
     }
 }
 
@@ -83,8 +83,8 @@ int tidings_observer_descriptor(tidings_observer *o, int *fd) {
     return 0;
 }
 
-// Nothing to deliver: makes the descriptor unreadable and lets the helper watch. Announced before the last check, as
-// for any sleep.
+// Nothing to deliver: makes the descriptor unreadable and lets the helper watch. Announces before the last check, as
+// before any sleep.
 int tidings__descriptor_arm(tidings_observer *o, tidings_delivery *d) {
     tidings__descriptor *descriptor = o->descriptor;
     tidings__event_clear(descriptor->fd);
@@ -97,8 +97,8 @@ int tidings__descriptor_arm(tidings_observer *o, tidings_delivery *d) {
     }
     descriptor->armed = true;
     tidings__set_release(&descriptor->announced, announced);
-    tidings__fetch_add(&descriptor->order, 1);
-    tidings__futex_wake(&descriptor->order, 1);
+    tidings__fetch_add(&descriptor->request, 1);
+    tidings__futex_wake(&descriptor->request, 1);
     return -EAGAIN;
 }
 
@@ -107,7 +107,7 @@ void tidings__descriptor_disarm(tidings_observer *o) {
     if (!descriptor->armed) return;
     descriptor->armed = false;
     pthread_mutex_lock(&descriptor->lock);
-    const bool told = descriptor->told == tidings__fetch_add(&descriptor->order, 1);
+    const bool told = descriptor->told == tidings__fetch_add(&descriptor->request, 1);
     pthread_mutex_unlock(&descriptor->lock);
     tidings__withdraw(o);
     // Makes the helper leave the futex: a poster wakes one sleeper, and from now on that must be this thread.
@@ -127,8 +127,8 @@ void tidings__descriptor_close(tidings_observer *o) {
         return;
     }
     tidings__set_release(&descriptor->ending, 1);
-    tidings__fetch_add(&descriptor->order, 1);
-    tidings__futex_wake(&descriptor->order, 1);
+    tidings__fetch_add(&descriptor->request, 1);
+    tidings__futex_wake(&descriptor->request, 1);
     tidings__nudge(&o->sleeper);
     pthread_join(descriptor->thread, NULL);
     pthread_mutex_destroy(&descriptor->lock);

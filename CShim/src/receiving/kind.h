@@ -7,7 +7,7 @@
 #include "receiving/observer.h"
 
 struct tidings__observer_kind {
-    // Begins and ends the observer's part in the center. `enter` returns 0, or an error with the line written.
+    // Begins and ends the observer's part in the center. `enter` returns 0, or an error, with an error line.
     int (*enter)(tidings_observer *observer);
     void (*exit)(tidings_observer *observer);
 
@@ -21,8 +21,8 @@ struct tidings__observer_kind {
     // to sleep on.
     void (*added)(tidings_observer *observer, uint64_t since, bool retained);
 
-    // Adds the subscriptions that a record of this entry matches to observer->matched. NULL: those that the table has
-    // for the entry's number. (Not called: this is the hot path of a member.)
+    // Adds the subscriptions that a record of this entry matches to observer->matched. NULL: the table's subscriptions
+    // of the entry, found without a call. (That is the hot path of a member.)
     void (*match)(tidings_observer *observer, const tidings__table *table, uint32_t entry, uint64_t position,
                   uint32_t *matched);
     // After a lap: counts what the subscription has lost. `was`: the cursor before the lap. `evicted`: false if EV
@@ -31,7 +31,7 @@ struct tidings__observer_kind {
 
     // The entry that holds the retained value of a subscription to one name; TIDINGS__NAME_NONE: none.
     uint32_t (*value_entry)(const tidings_observer *observer, const tidings__subscription *subscription);
-    // Before which position a value may lie that is delivered in place of the one listed at `listed`.
+    // The newest value before this position is delivered in place of the one listed at `listed`.
     uint64_t (*value_limit)(const tidings__subscription *subscription, uint64_t listed);
 
     // Before any sleep: `hear` reads the words to sleep on and announces the sleep, or returns an error. `look` checks

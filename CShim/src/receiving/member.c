@@ -22,26 +22,26 @@ static int member_enter(tidings_observer *o) {
 
 static void member_exit(tidings_observer *o) { tidings__observer_release(&o->center->segment, o->index); }
 
-static int member_join(tidings_observer *o, tidings__subscription *in) {
-    if (in->key.name) return tidings__join_name(o->center, &in->key, o->index, &in->entry);
-    in->entry = TIDINGS__NAME_ALL;
+static int member_join(tidings_observer *o, tidings__subscription *sub) {
+    if (sub->key.name) return tidings__join_name(o->center, &sub->key, o->index, &sub->entry);
+    sub->entry = TIDINGS__NAME_ALL;
     return tidings__name_join_all(&o->center->segment, o->index);
 }
 
-static void member_leave(tidings_observer *o, const tidings__subscription *in) {
+static void member_leave(tidings_observer *o, const tidings__subscription *sub) {
     tidings__segment *s = &o->center->segment;
-    if (in->prefix)
-        tidings__prefix_leave(s, o->center->participant, in->entry, o->index);
+    if (sub->prefix)
+        tidings__prefix_leave(s, o->center->participant, sub->entry, o->index);
     else
-        tidings__name_leave(s, in->entry, o->index);
+        tidings__name_leave(s, sub->entry, o->index);
 }
 
-static int member_account(tidings_observer *o, tidings__subscription *in, bool history) {
-    return tidings__account_begin(o, in, in->entry, history, &(tidings__account_wait){0});
+static int member_account(tidings_observer *o, tidings__subscription *sub, bool history) {
+    return tidings__account_begin(o, sub, sub->entry, history, &(tidings__account_wait){0});
 }
 
-// The observer may be asleep with something to deliver: a retained value, or a record that it passed before it had the
-// new table.
+// The observer may sleep although there is something to deliver: a retained value, or a record that it passed before it
+// had the new table.
 static void member_added(tidings_observer *o, uint64_t since, bool retained) {
     tidings__segment *s = &o->center->segment;
 #ifdef MUTANT_NO_RING_FOR_NEW_TABLE  // Found by: interleaving changing
@@ -50,19 +50,19 @@ static void member_added(tidings_observer *o, uint64_t since, bool retained) {
     if (retained || (int64_t)(tidings__frontier(s, since) - since) > 0) tidings__doorbell_ring(s, o->index);
 }
 
-static void member_lapped(tidings_observer *o, tidings__subscription *in, uint64_t was, bool evicted) {
+static void member_lapped(tidings_observer *o, tidings__subscription *sub, uint64_t was, bool evicted) {
     (void)was;
     (void)evicted;
-    tidings__account(&o->center->segment, in, in->entry);
+    tidings__account(&o->center->segment, sub, sub->entry);
 }
 
 // A subject has no value of its own.
-static uint32_t member_value_entry(const tidings_observer *o, const tidings__subscription *in) {
-    return in->with_subject ? tidings__kept_find_name(o, in) : in->entry;
+static uint32_t member_value_entry(const tidings_observer *o, const tidings__subscription *sub) {
+    return sub->with_subject ? tidings__name_entry_of(o, sub) : sub->entry;
 }
 
-static uint64_t member_value_limit(const tidings__subscription *in, uint64_t listed) {
-    (void)in;
+static uint64_t member_value_limit(const tidings__subscription *sub, uint64_t listed) {
+    (void)sub;
     return listed + 1;
 }
 
@@ -101,17 +101,17 @@ static void member_sleep(tidings_observer *o, uint32_t announced, int64_t timeou
 }
 
 // Runs before the announcement: chooses the wake groups to sleep in, and lists them for the posters. Only the first
-// GROUP_WAITS_ASKED subscriptions are considered; for other names, posters wake the observer by its doorbell.
-#define GROUP_WAITS_ASKED 16u
+// SUBSCRIPTIONS_CONSIDERED subscriptions are considered; for other names, posters wake the observer by its doorbell.
+#define SUBSCRIPTIONS_CONSIDERED 16u
 static void make_group_waits(tidings_observer *o) {
     tidings__segment *s = &o->center->segment;
-    uint32_t made = 0, asked = TIDINGS__NAME_NONE;
+    uint32_t made = 0, previous = TIDINGS__NAME_NONE;
     if (!s->writers_file && tidings__futex_takes_several()) {
         const tidings__table *table = tidings__table_use(o);
-        for (uint32_t i = 0; i < table->count && i < GROUP_WAITS_ASKED && made < TIDINGS__GROUP_WAITS; i++) {
+        for (uint32_t i = 0; i < table->count && i < SUBSCRIPTIONS_CONSIDERED && made < TIDINGS__GROUP_WAITS; i++) {
             const uint32_t entry = table->of[i]->entry;
-            tidings__name *name = entry == asked ? NULL : tidings__name_at(s, entry);
-            asked = entry;
+            tidings__name *name = entry == previous ? NULL : tidings__name_at(s, entry);
+            previous = entry;
             if (!name || tidings__name_members(name) < TIDINGS__WAKE_GROUP) continue;
             tidings__set_relaxed(&s->observers[o->index].group_waits[made], entry);
             tidings__set_relaxed(&o->group_waits[made++], (uint64_t)entry << 32 | tidings__acquire(&name->wake_group));

@@ -66,7 +66,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     error = observer->kind->join(observer, subscription);
     if (!error) error = observer->kind->account(observer, subscription, flags & TIDINGS_ADD_HISTORY);
     tidings__table *old = tidings__relaxed(&observer->table), *table = NULL;
-    if (!error && flags & TIDINGS_ADD_RETAINED && !tidings__kept_begin(observer, subscription))
+    if (!error && flags & TIDINGS_ADD_RETAINED && !tidings__values_begin(observer, subscription))
         error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for the list of retained values",
                               subscription->name);
     if (!error) {

@@ -1,5 +1,5 @@
-// An observer's private state: its cursor, its subscriptions, and an account of each. No other process reads or writes
-// anything declared here.
+// An observer's private state: its cursor, its subscriptions, and an account of each. All of it lies in this process's
+// own memory.
 #ifndef TIDINGS__OBSERVER_H
 #define TIDINGS__OBSERVER_H
 
@@ -8,10 +8,10 @@
 #include "platform/barrier.h"
 
 // A retained value that a subscription to many names has still to deliver.
-typedef struct tidings__kept {
+typedef struct tidings__listed_value {
     uint64_t position;
     uint32_t entry;
-} tidings__kept;
+} tidings__listed_value;
 
 // One subscription. While it is in a table, only the thread in `tidings_next` writes it; before and afterwards, the
 // thread that adds or removes it.
@@ -20,7 +20,8 @@ typedef struct tidings__subscription {
     uint64_t since;      // first position that is delivered as it is posted; earlier positions are history
     // Records of the entry before max(cursor, since). Counted from the entry's beginning, like the entry's tally.
     uint64_t passed;
-    // The tally has been taken over up to this position: records before it were already reported as missed.
+    // The tally has been taken over up to this position: records before it that were not delivered count as missed
+    // already.
     uint64_t accounted;
     uint64_t missed;    // still to be reported
     uint64_t told;      // total reported as missed so far; `bound_missed` in read.c limits it
@@ -28,10 +29,10 @@ typedef struct tidings__subscription {
     size_t history_count;
     _Atomic size_t history_next;
     // Once the subscription is in a table, only the thread in `tidings_next` uses these three.
-    _Atomic bool fresh;     // no call of `tidings__advance` has used it yet
-    _Atomic bool retained;  // a retained value is to be delivered first
-    tidings__kept *kept;    // the retained values, if it covers many names; in posting order
-    uint32_t kept_count, kept_next;
+    _Atomic bool fresh;             // no call of `tidings__advance` has used it yet
+    _Atomic bool retained;          // a retained value is to be delivered first
+    tidings__listed_value *listed;  // the retained values, if it covers many names; in posting order
+    uint32_t listed_count, listed_next;
     uint32_t name_length, subject_length;
     bool with_subject, prefix;
     bool many;             // covers more than one name: a prefix, or all names
@@ -107,12 +108,13 @@ struct tidings_observer {
     // Lossless only: the cursor as posters know it, and its value when waiting posters were last woken.
     uint64_t published, woken;
     uint32_t chunks_taken;  // since posters were last informed of a taken chunk
-    bool lossless, telling;
+    bool lossless;
+    bool telling;          // a subscription may have losses to be reported
     bool matches;          // `kind` has a `match` of its own; here because each record needs to know
     uint32_t telling_at;   // table index of the subscription whose losses were last reported
     bool without_memory;   // the payload to be copied last found no memory
     _Atomic bool started;  // `tidings_next` has been called: no history can be added
-    tidings__pending_claim stuck;
+    tidings__pending_claim pending;
     uint64_t dry_at;  // cursor when the ring last had nothing more
 
     _Atomic(tidings__table *) table;
@@ -156,7 +158,7 @@ struct tidings_observer {
     uint32_t next_id;
 };
 
-// observer.c. Fails in a forked child: 0, or -ECHILD with the line written.
+// observer.c. Fails in a forked child: 0, or -ECHILD with an error line.
 int tidings__observer_of_parent(const tidings_observer *observer);
 static inline int tidings__observer_own(const tidings_observer *observer) {
     return __builtin_expect(observer->fork_epoch == tidings__thread_self()->fork_epoch, 1)
@@ -224,6 +226,7 @@ bool tidings__record_text(tidings_observer *observer, const tidings__record *rec
                           uint32_t *subject_length);
 
 // read.c
+// IN_FLIGHT: the position at the cursor is claimed, and not committed yet.
 enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
 // Advances the cursor, to `limit` at most, until there is something to deliver.
 int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
@@ -246,12 +249,12 @@ bool tidings__describe_text(tidings_observer *observer, const tidings__record *r
 // retained_list.c
 // Determines the retained values to deliver first: those before `since` that the history does not list. False: no
 // memory.
-bool tidings__kept_begin(tidings_observer *observer, tidings__subscription *subscription);
+bool tidings__values_begin(tidings_observer *observer, tidings__subscription *subscription);
 // The entry of the subscription's name without a subject; TIDINGS__NAME_NONE: none.
-uint32_t tidings__kept_find_name(const tidings_observer *observer, const tidings__subscription *subscription);
+uint32_t tidings__name_entry_of(const tidings_observer *observer, const tidings__subscription *subscription);
 // Delivers the next retained value: TIDINGS__DELIVERED, with `delivery` set; -ENOMEM; TIDINGS__NOTHING: no subscription
 // has one left.
-int tidings__kept_deliver(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
+int tidings__values_deliver(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
 
 // wait.c
 // The table stays valid between these two calls. If this process is registered for the barrier, no processor fence is
@@ -266,10 +269,10 @@ static inline void tidings__table_leave(tidings_observer *observer) { tidings__s
 
 // `tidings__advance` between `tidings__table_use` and `tidings__table_leave`.
 int tidings__look_for(tidings_observer *observer, uint64_t limit, tidings_delivery *delivery);
-// Call before any sleep: announces it, then checks all positions up to the frontier. NOTHING: the caller may sleep on
-// the doorbell's value `*announced`. A position beyond that frontier was claimed after the announcement, so its poster
-// wakes this observer. Checking no further means that a busy poster of other names keeps no observer awake. The caller
-// withdraws the announcement.
+// Call before any sleep: announces it, then checks all positions up to the frontier. NOTHING: the caller may call
+// `tidings__sleep` with the doorbell's value `*announced`. A position beyond that frontier was claimed after the
+// announcement, so its poster wakes this observer. Checking no further means that a busy poster of other names keeps no
+// observer awake. The caller withdraws the announcement.
 int tidings__announce(tidings_observer *observer, uint32_t *announced, tidings_delivery *delivery);
 // True if a word that the observer sleeps on has changed since the announcement.
 // `tidings__sleep` returns after such a change, after the timeout, or without a reason.

@@ -43,10 +43,10 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(&o->center->segment, position, copy, &length);
     for (uint32_t i = 0; name && i < t->prefix_count && *matched < o->matched_capacity; i++) {
-        tidings__subscription *in = t->prefixes[i];
-        if (tidings__due(in, position) &&
-            tidings__text_begins(name, length, tidings__subscription_name(in), in->name_length))
-            o->matched[(*matched)++] = in;
+        tidings__subscription *sub = t->prefixes[i];
+        if (tidings__due(sub, position) &&
+            tidings__text_begins(name, length, tidings__subscription_name(sub), sub->name_length))
+            o->matched[(*matched)++] = sub;
     }
     const uint32_t entry = tidings__route_name(tidings__route(tidings__cell_at(&o->center->segment, position)));
     return name && (entry == TIDINGS__NAME_NONE || !tidings__name_at(&o->center->segment, entry) ||
@@ -55,8 +55,8 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
 
 static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
     for (uint32_t i = 0; i < t->count && *matched < o->matched_capacity; i++) {
-        tidings__subscription *in = t->of[i];
-        if (tidings__history_left(in) && tidings__history_at(in) == position) o->matched[(*matched)++] = in;
+        tidings__subscription *sub = t->of[i];
+        if (tidings__history_left(sub) && tidings__history_at(sub) == position) o->matched[(*matched)++] = sub;
     }
 }
 
@@ -96,11 +96,11 @@ static void activate_subscriptions(tidings_observer *o, tidings__table *t) {
         if ((int64_t)(from - t->of[i]->since) > 0) from = t->of[i]->since;
     }
     for (uint32_t i = from != o->cursor ? 0 : t->fresh_from; i < t->count; i++) {
-        tidings__subscription *in = t->of[i];
-        if (!tidings__relaxed(&in->fresh) && (int64_t)(o->cursor - in->replayed) > 0 && from != o->cursor)
-            in->replayed = o->cursor;
-        tidings__set_relaxed(&in->fresh, false);
-        if (in->id > o->youngest) o->youngest = in->id;
+        tidings__subscription *sub = t->of[i];
+        if (!tidings__relaxed(&sub->fresh) && (int64_t)(o->cursor - sub->replayed) > 0 && from != o->cursor)
+            sub->replayed = o->cursor;
+        tidings__set_relaxed(&sub->fresh, false);
+        if (sub->id > o->youngest) o->youngest = sub->id;
     }
     tidings__set_relaxed(&t->fresh, false);
     o->cursor = from;
@@ -137,13 +137,13 @@ static inline __attribute__((always_inline)) void pass(tidings_observer *o, uint
                                                        bool lost) {
     o->cursor++;
     for (uint32_t i = 0; i < matched; i++) {
-        tidings__subscription *in = o->matched[i];
-        o->matched_ids[i] = in->id;
-        if ((int64_t)(position - in->since) >= 0)
-            in->passed++;
+        tidings__subscription *sub = o->matched[i];
+        o->matched_ids[i] = sub->id;
+        if ((int64_t)(position - sub->since) >= 0)
+            sub->passed++;
         else
-            tidings__history_step(in);
-        if (lost) in->missed++, o->telling = true;
+            tidings__history_step(sub);
+        if (lost) sub->missed++, o->telling = true;
     }
 }
 
@@ -172,8 +172,8 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
 #endif
     if ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position)) return TIDINGS__NOTHING;
     *gone = false;
-    // Not copied: there was no memory, or the record is invalid (from a hostile peer). The position counted, so it is
-    // reported as missed.
+    // Not copied: there was no memory, or the record is invalid (from a hostile peer). The position is valid, so it
+    // counts as missed.
     pass(o, position, matched, !copied);
     if (!copied) {
         if (!o->without_memory) return tidings__tell_missed(o, t, d) ? TIDINGS__DELIVERED : TIDINGS__NOTHING;
@@ -194,8 +194,8 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
     if (__builtin_expect(o->skipped_count != 0, 0)) tidings__reader_settle(o, t);
     if (__builtin_expect(o->telling, 0) && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
-    const int kept = __builtin_expect(t->special != 0, 0) ? tidings__kept_deliver(o, t, d) : TIDINGS__NOTHING;
-    if (__builtin_expect(kept != TIDINGS__NOTHING, 0)) return kept;
+    const int value = __builtin_expect(t->special != 0, 0) ? tidings__values_deliver(o, t, d) : TIDINGS__NOTHING;
+    if (__builtin_expect(value != TIDINGS__NOTHING, 0)) return value;
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) activate_subscriptions(o, t);
     // How often the cursor is published: a waiting poster that is still awake soon finds room. At most the longest
     // range of one eviction.
@@ -212,8 +212,8 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             continue;
         }
         const uint64_t position = o->cursor;
-        tidings__slot_state finding = tidings__slot_status(s, position);
-        if (__builtin_expect(finding == TIDINGS__VALID, 1)) {
+        tidings__slot_state status = tidings__slot_status(s, position);
+        if (__builtin_expect(status == TIDINGS__VALID, 1)) {
             // The next records are most likely committed too, by another core: prefetch their lines.
             char *ahead = (char *)tidings__cell_at(s, position + 8);
             __builtin_prefetch(ahead);
@@ -221,19 +221,19 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
             bool gone;
             const int taken = take(o, t, step, d, &gone);
             if (taken != TIDINGS__NOTHING) return taken;
-            if (gone) finding = TIDINGS__LAPPED;
+            if (gone) status = TIDINGS__LAPPED;
         }
-        if (finding == TIDINGS__VOID) o->cursor++;
-        // The observer is so far behind that the wrapped lap numbers read as future laps.
-        if (finding == TIDINGS__UNDECIDED && (int64_t)(tidings__oldest(s) - position) > 0) finding = TIDINGS__LAPPED;
-        if (finding == TIDINGS__LAPPED) {
+        if (status == TIDINGS__VOID) o->cursor++;
+        // The observer is at least 2^30 laps behind: the slot's later lap reads as an earlier one.
+        if (status == TIDINGS__UNDECIDED && (int64_t)(tidings__oldest(s) - position) > 0) status = TIDINGS__LAPPED;
+        if (status == TIDINGS__LAPPED) {
             // A few contradictions may be transient. Give up after 64: a hostile peer could extend the walk without
             // end.
             if (!tidings__lapped(o, t) && ++contradictions > 64) return TIDINGS__NOTHING;
             if (o->telling && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
         }
-        if (finding == TIDINGS__UNDECIDED) return TIDINGS__NOTHING;
-        if (finding == TIDINGS__CLAIMED) return TIDINGS__IN_FLIGHT;
+        if (status == TIDINGS__UNDECIDED) return TIDINGS__NOTHING;
+        if (status == TIDINGS__CLAIMED) return TIDINGS__IN_FLIGHT;
         if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
     }
     return TIDINGS__NOTHING;

@@ -13,11 +13,11 @@
 
 #define LONGEST_SLEEP_NS 1000000000
 
-uint32_t tidings__reader_resolve(tidings_observer *o, tidings__subscription *in) {
+uint32_t tidings__reader_resolve(tidings_observer *o, tidings__subscription *sub) {
     tidings__segment *s = &o->center->segment;
-    in->resolved = in->entry == TIDINGS__NAME_ALL ? TIDINGS__NAME_ALL : tidings__name_find(s, &in->key);
-    if (in->resolved != TIDINGS__NAME_NONE) in->birth = tidings__acquire(&s->names[in->resolved].birth);
-    return in->resolved;
+    sub->resolved = sub->entry == TIDINGS__NAME_ALL ? TIDINGS__NAME_ALL : tidings__name_find(s, &sub->key);
+    if (sub->resolved != TIDINGS__NAME_NONE) sub->birth = tidings__acquire(&s->names[sub->resolved].birth);
+    return sub->resolved;
 }
 
 static void reader_match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position,
@@ -31,40 +31,40 @@ static void reader_match(tidings_observer *o, const tidings__table *t, uint32_t 
     uint32_t count;
     tidings__subscription *const *of = tidings__table_find(t, tidings__reader_number(&sought), &count);
     for (uint32_t i = 0; i < count && *matched < o->matched_capacity; i++) {
-        tidings__subscription *in = of[i];
-        if (in->resolved != entry || in->birth != birth) {
-            if (!tidings__name_same(name, &in->key)) continue;
+        tidings__subscription *sub = of[i];
+        if (sub->resolved != entry || sub->birth != birth) {
+            if (!tidings__name_same(name, &sub->key)) continue;
             // The entry began to serve this name since the last lookup; otherwise an earlier record of it would have
             // been matched. So no record of it lies before this one.
-            in->resolved = entry;
-            in->birth = birth;
-            in->passed = 0;
+            sub->resolved = entry;
+            sub->birth = birth;
+            sub->passed = 0;
         }
-        if (tidings__due(in, position)) o->matched[(*matched)++] = in;
+        if (tidings__due(sub, position)) o->matched[(*matched)++] = sub;
     }
 }
 
-static void reader_lapped(tidings_observer *o, tidings__subscription *in, uint64_t was, bool evicted) {
+static void reader_lapped(tidings_observer *o, tidings__subscription *sub, uint64_t was, bool evicted) {
     if (!evicted) return;  // otherwise each call would resolve each name again
     tidings__segment *s = &o->center->segment;
-    const uint32_t entry = in->resolved;
+    const uint32_t entry = sub->resolved;
     if (entry == TIDINGS__NAME_NONE) {
         // No record of this name lies before the cursor. An entry that was added since counts from 0.
-        if (tidings__reader_resolve(o, in) == TIDINGS__NAME_NONE) return;
-        in->passed = 0;
-    } else if (entry != TIDINGS__NAME_ALL && tidings__acquire(&s->names[entry].birth) != in->birth) {
+        if (tidings__reader_resolve(o, sub) == TIDINGS__NAME_NONE) return;
+        sub->passed = 0;
+    } else if (entry != TIDINGS__NAME_ALL && tidings__acquire(&s->names[entry].birth) != sub->birth) {
         // The table was full, and the entry was given to another name: its count is lost. Count the most that can have
         // been missed.
-        in->missed += (int64_t)(o->cursor - was) > 0 ? o->cursor - was : 0;
-        in->passed = 0;
-        in->accounted = o->cursor;
+        sub->missed += (int64_t)(o->cursor - was) > 0 ? o->cursor - was : 0;
+        sub->passed = 0;
+        sub->accounted = o->cursor;
         uint64_t end;
-        if (tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE)
-            tidings__tally_read(&s->names[in->resolved].tally, &in->passed, &end);
+        if (tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE)
+            tidings__tally_read(&s->names[sub->resolved].tally, &sub->passed, &end);
         return;
     }
 #ifndef MUTANT_LAPPED_READER_COUNTS_NOTHING  // Found by: fault-injection reading
-    tidings__account(s, in, in->resolved);
+    tidings__account(s, sub, sub->resolved);
 #endif
 }
 
@@ -82,24 +82,24 @@ static int reader_enter(tidings_observer *o) {
 
 static void reader_exit(tidings_observer *o) { (void)o; }
 
-static int reader_join(tidings_observer *o, tidings__subscription *in) {
-    if (in->prefix)
+static int reader_join(tidings_observer *o, tidings__subscription *sub) {
+    if (sub->prefix)
         return tidings__fail(
             EACCES,
             "can't observe \"%s*\" in center \"%s\", which may only be read: no process would count what is missed; "
             "observe all names",
-            in->name, o->center->segment.name);
-    in->entry = in->key.name ? tidings__reader_number(&in->key) : TIDINGS__NAME_ALL;
+            sub->name, o->center->segment.name);
+    sub->entry = sub->key.name ? tidings__reader_number(&sub->key) : TIDINGS__NAME_ALL;
     return 0;
 }
 
-static void reader_leave(tidings_observer *o, const tidings__subscription *in) {
+static void reader_leave(tidings_observer *o, const tidings__subscription *sub) {
     (void)o;
-    (void)in;
+    (void)sub;
 }
 
-// A reader becomes a member of no entry; it only looks the name up. It looks again after the pass over the ring: an
-// entry that is still missing then has no record up to here.
+// A reader becomes a member of no entry; it only looks the name up. It looks the name up again after the pass over the
+// ring: if it still has no entry, no record of it lies before `since`.
 static int reader_account(tidings_observer *observer, tidings__subscription *subscription, bool history) {
     tidings__segment *s = &observer->center->segment;
     tidings__account_wait wait = {0};
@@ -127,14 +127,14 @@ static void reader_added(tidings_observer *o, uint64_t since, bool retained) {
     tidings__nudge(&o->sleeper);
 }
 
-static uint32_t reader_value_entry(const tidings_observer *o, const tidings__subscription *in) {
-    return tidings__kept_find_name(o, in);
+static uint32_t reader_value_entry(const tidings_observer *o, const tidings__subscription *sub) {
+    return tidings__name_entry_of(o, sub);
 }
 
 // A newer value may lie before `since`: it was still claimed when the list was made, and a reader can't revoke.
-static uint64_t reader_value_limit(const tidings__subscription *in, uint64_t listed) {
+static uint64_t reader_value_limit(const tidings__subscription *sub, uint64_t listed) {
     (void)listed;
-    return in->since;
+    return sub->since;
 }
 
 // Reads the name futexes of the subscribed names.
@@ -177,11 +177,11 @@ static bool reader_rung(const tidings_observer *o, uint32_t announced) {
     return false;
 }
 
-// Wakes the next sleepers of a name futex that no longer has the value read. A thread sleeps on an older value only if
-// it fell asleep before the futex had this one. A wake-up that finds fewer sleepers than it may wake has therefore
-// woken all of these, in every process. The other readers of this process then skip the call. This is wrong if the
-// futex has wrapped round 2^32, or if a hostile reader moved sleepers away and back. These sleep for a second at most.
-static void ring_on(tidings_center *center, uint32_t name_futex, uint32_t heard) {
+// Wakes the next sleepers of a name futex, if it has changed since this reader read `heard`. A reader that sleeps on an
+// older value fell asleep before the change. So a wake-up that finds fewer sleepers than it may wake leaves none of
+// these asleep, in any process. `emptied` then makes the other readers of this process skip the call. Two exceptions,
+// with sleeps of a second at most: the futex has wrapped round 2^32, or a hostile reader moved sleepers away and back.
+static void pass_on(tidings_center *center, uint32_t name_futex, uint32_t heard) {
     _Atomic uint32_t *word = &center->segment.header->name_futexes[name_futex].word,
                      *emptied = &center->emptied[name_futex];
     const uint32_t now = tidings__acquire(word);
@@ -211,7 +211,7 @@ void tidings__reader_sleep(tidings_observer *o, int64_t timeout_ns) {
     // Invariant W9: a poster wakes a bounded number of sleepers, so this reader wakes the next ones. It does so
     // whatever has ended its own sleep: the poster's wake-up may have been spent on it.
     for (uint32_t left = name_futexes, i = 0; left; left &= left - 1)
-        ring_on(o->center, (uint32_t)__builtin_ctz(left), values[i++].value);
+        pass_on(o->center, (uint32_t)__builtin_ctz(left), values[i++].value);
 }
 
 static void reader_sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns) {

@@ -1,5 +1,6 @@
 // A reader: an observer of a center that was opened for reading alone. It has no participant or observer entry and no
-// doorbell, so no peer knows of it. design/5-access.md. Its kind (kind.h) and what is beside it:
+// doorbell, so no peer knows of it. design/5-access.md. Other files call it through its kind (kind.h), except for these
+// functions:
 #ifndef TIDINGS__READER_H
 #define TIDINGS__READER_H
 

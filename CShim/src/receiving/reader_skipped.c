@@ -19,34 +19,34 @@ bool tidings__reader_pass(tidings_observer *o, bool sleep) {
         o->skipped[o->skipped_count++] = (tidings__skipped){o->cursor++, older, o->youngest};
         return true;
     }
-    // Later posts change a name futex. This one has changed it already, and its commit does not.
+    // The next post changes a name futex. The pending claim's poster has changed it already, and its commit does not.
     if (sleep && tidings__slot_status(&o->center->segment, o->cursor) == TIDINGS__CLAIMED)
         tidings__reader_sleep(o, UNFINISHED_SLEEP_NS);
     return false;
 }
 
-static bool was_skipped(const tidings_observer *o, const tidings__subscription *in, uint64_t position) {
+static bool was_skipped(const tidings_observer *o, const tidings__subscription *sub, uint64_t position) {
     for (uint32_t i = 0; i < o->skipped_count; i++)
-        if (o->skipped[i].position == position && in->id > o->skipped[i].older && in->id <= o->skipped[i].youngest)
+        if (o->skipped[i].position == position && sub->id > o->skipped[i].older && sub->id <= o->skipped[i].youngest)
             return true;
     return false;
 }
 
 // Counts the ring's records of a subscription in a range. Skipped positions are left out: they are not in `passed`.
 // False: part of the range has been evicted.
-static bool count_records(const tidings_observer *o, const tidings__subscription *in, uint64_t from, uint64_t to,
+static bool count_records(const tidings_observer *o, const tidings__subscription *sub, uint64_t from, uint64_t to,
                           uint64_t *count) {
     const tidings__segment *s = &o->center->segment;
     *count = 0;
     if (to - from > s->shape.slots) return false;
     for (uint64_t p = from; p != to; p++) {
-        if (was_skipped(o, in, p)) continue;
-        const tidings__slot_state finding = tidings__slot_status(s, p);
-        if (finding == TIDINGS__LAPPED || finding == TIDINGS__UNDECIDED) return false;
-        if (finding != TIDINGS__VALID) continue;
+        if (was_skipped(o, sub, p)) continue;
+        const tidings__slot_state status = tidings__slot_status(s, p);
+        if (status == TIDINGS__LAPPED || status == TIDINGS__UNDECIDED) return false;
+        if (status != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(tidings__cell_at(s, p));
         if (!tidings__slot_valid_after_copy(s, p)) return false;
-        *count += tidings__route_includes(route, in->resolved);
+        *count += tidings__route_includes(route, sub->resolved);
     }
     return true;
 }
@@ -56,51 +56,54 @@ static bool count_records(const tidings_observer *o, const tidings__subscription
 static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
     for (uint32_t i = 0; i < t->count; i++) {
-        tidings__subscription *in = t->of[i];
+        tidings__subscription *sub = t->of[i];
         uint64_t count, end, between;
-        if (tidings__relaxed(&in->fresh)) continue;
-        if (in->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, in) != TIDINGS__NAME_NONE) in->passed = 0;
-        if (in->resolved == TIDINGS__NAME_NONE) continue;
+        if (tidings__relaxed(&sub->fresh)) continue;
+        if (sub->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE)
+            sub->passed = 0;
+        if (sub->resolved == TIDINGS__NAME_NONE) continue;
         // `oldest` is read before the tally: all records evicted by then are in the tally. Between the tally's `end`
         // and `oldest` lies no record of this name, and its slots may be reused.
         const uint64_t oldest = tidings__oldest(s);
-        tidings__tally_read(&s->names[in->resolved].tally, &count, &end);
+        tidings__tally_read(&s->names[sub->resolved].tally, &count, &end);
 #ifndef MUTANT_READER_WALKS_EVICTED_RANGE  // Found by: interleaving lapped_readers
         if ((int64_t)(oldest - end) > 0) end = oldest;
 #endif
-        // How far this subscription has got: it may be ahead of a cursor that went back for newer ones.
-        const uint64_t at = (int64_t)(in->replayed - o->cursor) > 0 ? in->replayed : o->cursor;
+        // The first position that this subscription has not passed. The cursor may have gone back behind it for newer
+        // ones.
+        const uint64_t at = (int64_t)(sub->replayed - o->cursor) > 0 ? sub->replayed : o->cursor;
         const bool behind = (int64_t)(at - end) >= 0;
-        if (!count_records(o, in, behind ? end : at, behind ? at : end, &between)) return false;
-        const uint64_t passed = behind ? in->passed - between : in->passed + between;
-        in->settled = end;
+        if (!count_records(o, sub, behind ? end : at, behind ? at : end, &between)) return false;
+        const uint64_t passed = behind ? sub->passed - between : sub->passed + between;
+        sub->settled = end;
         if ((int64_t)(count - passed) <= 0) continue;
-        in->missed += count - passed;
-        in->passed += count - passed;
+        sub->missed += count - passed;
+        sub->passed += count - passed;
         o->telling = true;
     }
     return true;
 }
 
-static bool is_of(tidings__segment *s, const tidings__subscription *in, uint32_t entry) {
+static bool is_of(tidings__segment *s, const tidings__subscription *sub, uint32_t entry) {
     const tidings__name *name = entry == TIDINGS__NAME_NONE ? NULL : tidings__name_at(s, entry);
-    return name && tidings__name_same(name, &in->key);
+    return name && tidings__name_same(name, &sub->key);
 }
 
 // The skipped position was committed after all: count it as missed for each subscription that skipped it.
-static void settle_valid(tidings_observer *o, const tidings__table *t, const tidings__skipped *left, uint64_t route) {
+static void settle_valid(tidings_observer *o, const tidings__table *t, const tidings__skipped *skipped,
+                         uint64_t route) {
     tidings__segment *s = &o->center->segment;
     for (uint32_t i = 0; i < t->count; i++) {
-        tidings__subscription *in = t->of[i];
-        if (in->id <= left->older || in->id > left->youngest) continue;
-        if ((int64_t)(left->position - in->since) < 0 || (int64_t)(left->position - in->accounted) < 0 ||
-            (int64_t)(left->position - in->settled) < 0)
+        tidings__subscription *sub = t->of[i];
+        if (sub->id <= skipped->older || sub->id > skipped->youngest) continue;
+        if ((int64_t)(skipped->position - sub->since) < 0 || (int64_t)(skipped->position - sub->accounted) < 0 ||
+            (int64_t)(skipped->position - sub->settled) < 0)
             continue;
-        if (in->entry != TIDINGS__NAME_ALL && !is_of(s, in, tidings__route_name(route)) &&
-            !is_of(s, in, tidings__route_name_subject(route)))
+        if (sub->entry != TIDINGS__NAME_ALL && !is_of(s, sub, tidings__route_name(route)) &&
+            !is_of(s, sub, tidings__route_name_subject(route)))
             continue;
-        in->missed++;
-        in->passed++;
+        sub->missed++;
+        sub->passed++;
         o->telling = true;
     }
 }
@@ -108,19 +111,19 @@ static void settle_valid(tidings_observer *o, const tidings__table *t, const tid
 void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
     for (uint32_t i = 0; i < o->skipped_count; i++) {
-        const tidings__skipped left = o->skipped[i];
-        const tidings__slot_state finding = tidings__slot_status(s, left.position);
-        bool settled = finding == TIDINGS__VOID;
-        if (finding == TIDINGS__VALID) {
-            const uint64_t route = tidings__route(tidings__cell_at(s, left.position));
-            if (tidings__slot_valid_after_copy(s, left.position)) {
-                settle_valid(o, t, &left, route);
+        const tidings__skipped skipped = o->skipped[i];
+        const tidings__slot_state status = tidings__slot_status(s, skipped.position);
+        bool settled = status == TIDINGS__VOID;
+        if (status == TIDINGS__VALID) {
+            const uint64_t route = tidings__route(tidings__cell_at(s, skipped.position));
+            if (tidings__slot_valid_after_copy(s, skipped.position)) {
+                settle_valid(o, t, &skipped, route);
                 settled = true;
             }
-        } else if (finding == TIDINGS__LAPPED) {
+        } else if (status == TIDINGS__LAPPED) {
             settled = settle_by_tally(o, t);
         }
-        // Remove it at once: from now on it counts as passed.
+        // Removes it at once: `count_records` leaves out what is listed here, and this position is in `passed` now.
         if (settled) o->skipped[i--] = o->skipped[--o->skipped_count];
     }
 }

@@ -9,30 +9,31 @@
 #include "ring/verdict.h"
 
 typedef struct list {
-    tidings__kept *of;
+    tidings__listed_value *of;
     size_t count, room;
 } list;
 
 static bool note(list *l, uint32_t entry, uint64_t position) {
     if (l->count == l->room) {
         const size_t room = l->room ? 2 * l->room : 64;
-        tidings__kept *grown = realloc(l->of, room * sizeof *grown);
+        tidings__listed_value *grown = realloc(l->of, room * sizeof *grown);
         if (!grown) return false;
         l->of = grown;
         l->room = room;
     }
-    l->of[l->count++] = (tidings__kept){.position = position, .entry = entry};
+    l->of[l->count++] = (tidings__listed_value){.position = position, .entry = entry};
     return true;
 }
 
 static int by_position(const void *one, const void *other) {
-    const uint64_t a = ((const tidings__kept *)one)->position, b = ((const tidings__kept *)other)->position;
+    const uint64_t a = ((const tidings__listed_value *)one)->position,
+                   b = ((const tidings__listed_value *)other)->position;
     return (a > b) - (a < b);
 }
 
 // By entry; within one entry the newest first.
 static int by_entry(const void *one, const void *other) {
-    const uint32_t a = ((const tidings__kept *)one)->entry, b = ((const tidings__kept *)other)->entry;
+    const uint32_t a = ((const tidings__listed_value *)one)->entry, b = ((const tidings__listed_value *)other)->entry;
     return a != b ? (a > b) - (a < b) : by_position(other, one);
 }
 
@@ -68,21 +69,21 @@ static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     return true;
 }
 
-static bool is_of(tidings__segment *s, const tidings__subscription *in, uint32_t entry) {
+static bool is_of(tidings__segment *s, const tidings__subscription *sub, uint32_t entry) {
     char name[TIDINGS_NAME_MAX + 1];
     uint32_t length;
-    return !in->prefix || (tidings__name_text(s, entry, name, &length, NULL, NULL) && length >= in->name_length &&
-                           memcmp(name, in->name, in->name_length) == 0);
+    return !sub->prefix || (tidings__name_text(s, entry, name, &length, NULL, NULL) && length >= sub->name_length &&
+                            memcmp(name, sub->name, sub->name_length) == 0);
 }
 
 // True if the history lists this position. A record evicted before the history was listed is not in it, though it lies
 // after the cursor.
-static bool listed(const tidings__subscription *in, uint64_t position) {
-    size_t low = 0, high = in->history_count;
+static bool in_history(const tidings__subscription *sub, uint64_t position) {
+    size_t low = 0, high = sub->history_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (in->history[middle] == position) return true;
-        if ((int64_t)(in->history[middle] - position) < 0)
+        if (sub->history[middle] == position) return true;
+        if ((int64_t)(sub->history[middle] - position) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -90,10 +91,10 @@ static bool listed(const tidings__subscription *in, uint64_t position) {
     return false;
 }
 
-static bool begin_many(tidings_observer *o, tidings__subscription *in) {
+static bool begin_many(tidings_observer *o, tidings__subscription *sub) {
     tidings__segment *s = &o->center->segment;
     list l = {0};
-    if (!list_all(s, in->since, &l)) {
+    if (!list_all(s, sub->since, &l)) {
         free(l.of);
         return false;
     }
@@ -101,38 +102,38 @@ static bool begin_many(tidings_observer *o, tidings__subscription *in) {
     if (l.count > 0) qsort(l.of, l.count, sizeof l.of[0], by_entry);
     for (size_t i = 0; i < l.count; i++) {
         if (i > 0 && l.of[i].entry == l.of[i - 1].entry) continue;
-        if (listed(in, l.of[i].position)) continue;
-        if (is_of(s, in, l.of[i].entry)) l.of[left++] = l.of[i];
+        if (in_history(sub, l.of[i].position)) continue;
+        if (is_of(s, sub, l.of[i].entry)) l.of[left++] = l.of[i];
     }
     if (left > 0) qsort(l.of, left, sizeof l.of[0], by_position);
-    in->kept = l.of;
-    in->kept_count = (uint32_t)left;
-    tidings__set_relaxed(&in->retained, left > 0);
+    sub->listed = l.of;
+    sub->listed_count = (uint32_t)left;
+    tidings__set_relaxed(&sub->retained, left > 0);
     return true;
 }
 
-uint32_t tidings__kept_find_name(const tidings_observer *o, const tidings__subscription *in) {
+uint32_t tidings__name_entry_of(const tidings_observer *o, const tidings__subscription *sub) {
     tidings__key plain;
-    tidings__key_make(&plain, in->name, in->name_length, NULL, 0);
+    tidings__key_make(&plain, sub->name, sub->name_length, NULL, 0);
     return tidings__name_find(&o->center->segment, &plain);
 }
 
-bool tidings__kept_begin(tidings_observer *o, tidings__subscription *in) {
-    if (in->many) return begin_many(o, in);
-    const uint32_t entry = o->kind->value_entry(o, in);
+bool tidings__values_begin(tidings_observer *o, tidings__subscription *sub) {
+    if (sub->many) return begin_many(o, sub);
+    const uint32_t entry = o->kind->value_entry(o, sub);
     tidings__record r;
     uint64_t position;
     uint32_t chunk;
     const bool found = entry &&
-                       tidings__retained_find(&o->center->segment, entry, 0, in->since, &position, &chunk, &r) &&
-                       !listed(in, position);
-    tidings__set_relaxed(&in->retained, found);
+                       tidings__retained_find(&o->center->segment, entry, 0, sub->since, &position, &chunk, &r) &&
+                       !in_history(sub, position);
+    tidings__set_relaxed(&sub->retained, found);
     return true;
 }
 
 // Delivers the newest value of an entry at `from` or later and before `limit`. Returns TIDINGS__DELIVERED or
-// TIDINGS__NOTHING. -ENOMEM: it will be reported as missed.
-static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entry, uint64_t from, uint64_t limit,
+// TIDINGS__NOTHING. -ENOMEM: the value will be reported as missed.
+static int deliver(tidings_observer *o, tidings__subscription *sub, uint32_t entry, uint64_t from, uint64_t limit,
                    tidings_delivery *d) {
     uint64_t last = UINT64_MAX;
     // Searches again after a failed copy: the value may have been replaced by a newer one that is still before `limit`.
@@ -145,7 +146,7 @@ static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entr
         if (!tidings__record_copy(o, position, &r)) {
             if (o->without_memory) {
                 o->without_memory = false;
-                in->missed++;
+                sub->missed++;
                 o->telling = true;
                 return -ENOMEM;
             }
@@ -154,31 +155,33 @@ static int deliver(tidings_observer *o, tidings__subscription *in, uint32_t entr
             last = position;
             continue;
         }
-        o->matched[0] = in;
-        o->matched_ids[0] = in->id;
+        o->matched[0] = sub;
+        o->matched_ids[0] = sub->id;
         // For one name, the subscription's name is known to be right. For many names, the entry may serve another name
         // by now.
-        if (!tidings__describe_text(o, &r, position, d) && in->many) return TIDINGS__NOTHING;
+        if (!tidings__describe_text(o, &r, position, d) && sub->many) return TIDINGS__NOTHING;
         tidings__describe_record(o, r, position, 1, TIDINGS_DELIVERY_RETAINED, d);
-        const bool wanted = !in->with_subject || (d->subject_length == in->subject_length &&
-                                                  memcmp(d->subject, in->subject, in->subject_length) == 0);
+        const bool wanted = !sub->with_subject || (d->subject_length == sub->subject_length &&
+                                                   memcmp(d->subject, sub->subject, sub->subject_length) == 0);
         return wanted ? TIDINGS__DELIVERED : TIDINGS__NOTHING;
     }
     return TIDINGS__NOTHING;
 }
 
-int tidings__kept_deliver(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
+int tidings__values_deliver(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
     for (uint32_t i = 0; i < t->count; i++) {
-        tidings__subscription *in = t->of[i];
-        if (!tidings__relaxed(&in->retained)) continue;
+        tidings__subscription *sub = t->of[i];
+        if (!tidings__relaxed(&sub->retained)) continue;
         // If the value was replaced since it was listed, the newer one is delivered as it was posted.
-        while (in->kept_next < in->kept_count) {
-            const tidings__kept *kept = &in->kept[in->kept_next++];
-            const int result = deliver(o, in, kept->entry, kept->position, o->kind->value_limit(in, kept->position), d);
+        while (sub->listed_next < sub->listed_count) {
+            const tidings__listed_value *value = &sub->listed[sub->listed_next++];
+            const int result = deliver(o, sub, value->entry, value->position,
+                                       o->kind->value_limit(sub, value->position), d);
             if (result != TIDINGS__NOTHING) return result;
         }
-        tidings__set_relaxed(&in->retained, false);
-        const int result = in->many ? TIDINGS__NOTHING : deliver(o, in, o->kind->value_entry(o, in), 0, in->since, d);
+        tidings__set_relaxed(&sub->retained, false);
+        const int result = sub->many ? TIDINGS__NOTHING
+                                     : deliver(o, sub, o->kind->value_entry(o, sub), 0, sub->since, d);
         if (result != TIDINGS__NOTHING) return result;
     }
     return TIDINGS__NOTHING;

@@ -147,7 +147,7 @@ void tidings__table_swap(tidings_observer *observer, tidings__table *table) {
 void tidings__subscription_free(tidings__subscription *subscription) {
     if (!subscription) return;
     free(subscription->history);
-    free(subscription->kept);
+    free(subscription->listed);
     free(subscription);
 }
 
