@@ -256,11 +256,10 @@ typedef struct tidings_holder {
 } tidings_holder;
 
 /// Tells which process held the last failed post of this thread back, after -EAGAIN or -ETIMEDOUT. 0, or -ENOENT: the
-/// thread's last failure has no holder, also if all places for payloads were being filled (-EAGAIN). `*holder` is zero
-/// then. Call it before the thread's next call of a tidings function.
+/// thread's last failure has no holder, also if all chunks were being filled (-EAGAIN). `*holder` is zero then. Call it
+/// before the thread's next call of a tidings function.
 ///
-/// Promise: changes neither `errno` nor the error line. The process may have ended by now. Not for signal handlers, as
-/// the error line isn't either.
+/// Promise: changes neither `errno` nor the error line. The process may have ended by now. Not async-signal-safe.
 /// Bound: constant. Never waits.
 int tidings_last_error_holder(tidings_holder *holder);
 
@@ -326,10 +325,11 @@ typedef struct tidings_post_options {
 /// - -ENOSPC: no memory for a payload that does not fit a slot. In a center that readers may observe, also: no entry
 ///   for one more name.
 /// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`deadline_ns`); `tidings_last_error_holder` tells
-///   whose.
+///   whose. -EAGAIN also: all chunks that are large enough are being filled or hold retained values.
 /// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
 /// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times.
 /// - -EBADMSG: a peer has damaged the center.
+/// - -EBADF: the program closed the center's descriptor (see `tidings_next`).
 ///
 /// Async-signal-safe, as long as it succeeds, for payloads up to 128 bytes under a name and subject of up to 64 bytes
 /// together, without TIDINGS_POST_RETAIN.
@@ -346,8 +346,7 @@ typedef struct tidings_reservation {
     uint64_t internal;  ///< private to the library
 } tidings_reservation;
 
-/// Reserves at least `capacity` bytes. -EMSGSIZE, -ENOSPC: as `tidings_post`. -EAGAIN: other posters are filling all
-/// chunks of that size.
+/// Reserves at least `capacity` bytes. -EMSGSIZE, -ENOSPC, -EAGAIN: as `tidings_post` without a deadline.
 /// Bound: rare walk. Never waits.
 int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation *reservation);
 /// Enlarges a reservation to at least `capacity` bytes. Keeps the first `used` bytes; `bytes` may change. If it fails,
@@ -411,8 +410,8 @@ enum {
 /// Promise: every matching notification posted after this returned is delivered. Another thread may wait in
 /// `tidings_next` meanwhile.
 ///
-/// -ENOSPC: no room for more names, or 4,096 names whose hash ends like this one's. -ESTALE: the center has ended.
-/// -ECHILD: the observer was opened before a fork.
+/// -ENOSPC: no room for more names or prefixes, or 4,096 names whose hash ends like this one's. -ESTALE: the center has
+/// ended. -ECHILD: the observer was opened before a fork. -EBADF: as `tidings_next`.
 ///
 /// A subscription to many names (TIDINGS_ADD_PREFIX, or all names) takes no subject: -EINVAL. Read the delivery's
 /// subject instead. What such a subscription missed is reported under `name` as given here, exactly. A reader can't
