@@ -65,15 +65,15 @@ uint64_t tidings__revoke_timeout(tidings__segment *s, uint64_t position) {
     return timeout < REVOKE_TIMEOUT_MAX_NS ? timeout : REVOKE_TIMEOUT_MAX_NS;
 }
 
-void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *pending, uint64_t position, bool sleep) {
+void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *claim, uint64_t position, bool sleep) {
     tidings__segment *s = &center->segment;
-    if (pending->at != position) {
-        pending->at = position;
-        pending->calls = 0;
-        pending->over = false;
+    if (claim->at != position) {
+        claim->at = position;
+        claim->calls = 0;
+        claim->over = false;
     }
-    if (pending->calls++ == 0) {
-        pending->since = tidings__monotonic_ns();
+    if (claim->calls++ == 0) {
+        claim->since = tidings__monotonic_ns();
         if (tidings__processors() > 1) {
             for (int i = 0; i < SPIN_CHECKS; i++) {
                 if (tidings__slot_status(s, position) != TIDINGS__CLAIMED) return;
@@ -86,19 +86,19 @@ void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *pendi
     // Computed again, because the poster may not have written the name when this position was first checked. The
     // computation counts the observers to be woken. So it is not done at each of many short waits, but always before
     // the wait ends.
-    const uint64_t waited = tidings__monotonic_ns() - pending->since;
-    if (pending->calls <= 4 || pending->calls % 32 == 0 || waited >= pending->timeout)
-        pending->timeout = tidings__revoke_timeout(s, position);
-    const uint64_t timeout = pending->timeout;
+    const uint64_t waited = tidings__monotonic_ns() - claim->since;
+    if (claim->calls <= 4 || claim->calls % 32 == 0 || waited >= claim->timeout)
+        claim->timeout = tidings__revoke_timeout(s, position);
+    const uint64_t timeout = claim->timeout;
     if (s->writable && waited >= timeout) {
         tidings__revoke(s, position);
-        pending->calls = 0;  // if it is claimed even now, the slot is damaged, and the wait starts again
+        claim->calls = 0;  // if it is claimed even now, the slot is damaged, and the wait starts again
         return;
     }
     uint64_t reader_timeout = READER_TIMEOUT_FACTOR * timeout;
     if (reader_timeout > READER_TIMEOUT_MAX_NS) reader_timeout = READER_TIMEOUT_MAX_NS;
-    pending->over = pending->calls > READER_CHECKS && waited >= reader_timeout;
-    if (pending->over) return;
+    claim->over = claim->calls > READER_CHECKS && waited >= reader_timeout;
+    if (claim->over) return;
     if (!sleep) {
         tidings__yield();
         return;
@@ -107,7 +107,7 @@ void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *pendi
     // thread. After many wake-ups the poster also wakes the sleepers on the claim, but not in an observable center. So
     // sleep in steps, each longer than the last. A reader's steps are twice as long, because it takes many more.
     const uint64_t longest_step = timeout / (s->writable ? 16 : 8);
-    uint64_t step = pending->calls < 8 ? UINT64_C(10000) << pending->calls : timeout;
+    uint64_t step = claim->calls < 8 ? UINT64_C(10000) << claim->calls : timeout;
     if (step > longest_step) step = longest_step;
     tidings__cell *cell = tidings__cell_at(s, position);
     uint64_t w = tidings__acquire(&cell->claim);

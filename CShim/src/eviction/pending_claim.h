@@ -19,6 +19,6 @@ uint64_t tidings__revoke_timeout(tidings__segment *s, uint64_t position);
 // yields.
 // After the revoke timeout (2 ms or more since the first call for this position) a participant revokes the claim. A
 // reader sets `over` after twenty times that (at most 2.5 s) and 100 calls.
-void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *pending, uint64_t position, bool sleep);
+void tidings__wait_claimed(tidings_center *center, tidings__pending_claim *claim, uint64_t position, bool sleep);
 
 #endif

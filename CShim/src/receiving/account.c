@@ -68,7 +68,7 @@ int tidings__account_begin(tidings_observer *observer, tidings__subscription *su
                            bool history, tidings__account_wait *wait) {
     tidings__segment *s = &observer->center->segment;
     tidings__name *entry = number == TIDINGS__NAME_NONE ? NULL : &s->names[number];
-    tidings__pending_claim pending = {.at = UINT64_MAX};
+    tidings__pending_claim claim = {.at = UINT64_MAX};
     positions found = {0}, listed = {0};
     bool memory = true, timed_out = false;
     uint64_t revoked = 0;
@@ -89,9 +89,9 @@ int tidings__account_begin(tidings_observer *observer, tidings__subscription *su
         tidings__slot_state status;
         while ((status = tidings__slot_status(s, p)) == TIDINGS__CLAIMED && !timed_out) {
             if (wait->begun == 0) wait->begun = tidings__monotonic_ns();
-            tidings__wait_claimed(observer->center, &pending, p, true);
+            tidings__wait_claimed(observer->center, &claim, p, true);
             // If the wait is `over`, `tidings__wait_claimed` returns to a reader at once each time.
-            if (pending.over || wait->turns++ >= ACCOUNT_TURNS) tidings__nap(ACCOUNT_NAP_NS);
+            if (claim.over || wait->turns++ >= ACCOUNT_TURNS) tidings__nap(ACCOUNT_NAP_NS);
             timed_out = tidings__monotonic_ns() - wait->begun > ACCOUNT_WAIT_NS;
         }
         if (status == TIDINGS__CLAIMED && s->writable) {

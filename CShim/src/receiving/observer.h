@@ -114,7 +114,7 @@ struct tidings_observer {
     uint32_t telling_at;   // table index of the subscription whose losses were last reported
     bool without_memory;   // the payload to be copied last found no memory
     _Atomic bool started;  // `tidings_next` has been called: no history can be added
-    tidings__pending_claim pending;
+    tidings__pending_claim pending_claim;
     uint64_t dry_at;  // cursor when the ring last had nothing more
 
     _Atomic(tidings__table *) table;

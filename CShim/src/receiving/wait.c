@@ -157,7 +157,7 @@ static __attribute__((noinline, cold)) int end_of(tidings_observer *o, tidings_d
     const int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
     if (result == TIDINGS__DELIVERED || result < 0) return result;
     // A reader can't revoke, and after the end no poster revokes for it.
-    if (result == TIDINGS__IN_FLIGHT && !(o->pending.over && o->pending.at == o->cursor)) return result;
+    if (result == TIDINGS__IN_FLIGHT && !(o->pending_claim.over && o->pending_claim.at == o->cursor)) return result;
     if (o->descriptor) tidings__event_signal(tidings__descriptor_number(o));
     return over(o);
 }
@@ -184,9 +184,10 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
             deadline = now + (uint64_t)timeout_ns < now ? UINT64_MAX : now + (uint64_t)timeout_ns;
         }
         if (result == TIDINGS__IN_FLIGHT) {
-            tidings__wait_claimed(o->center, &o->pending, o->cursor, timeout_ns != 0);
+            tidings__wait_claimed(o->center, &o->pending_claim, o->cursor, timeout_ns != 0);
             if (turns++ < TURNS && tidings__slot_status(&o->center->segment, o->cursor) != TIDINGS__CLAIMED) continue;
-            if (o->pending.over && o->pending.at == o->cursor && tidings__reader_pass(o, timeout_ns != 0)) continue;
+            if (o->pending_claim.over && o->pending_claim.at == o->cursor && tidings__reader_pass(o, timeout_ns != 0))
+                continue;
         } else {
             tidings__publish_cursor(o, true);
         }
