@@ -42,3 +42,16 @@ void lossless_history(void) {
     add_newcomer("observer X", "n", TIDINGS_ADD_HISTORY)->lossless = true;
     add_watcher("observer Y", "n");
 }
+
+static void add_another_then_watch(void *argument) {
+    watcher *w = argument;
+    uint32_t another;
+    if (tidings_observer_add(w->observer, "m", 1, NULL, 0, TIDINGS_ADD_HISTORY, &another) != 0)
+        machine_violation("%s", tidings_last_error());
+    board_watch(w);
+}
+void lossless_second_name(void) {
+    open_center();
+    add_watcher_of("observer X", handle(), "n", true)->fiber->body = add_another_then_watch;
+    add_poster("poster A", "n", SLOTS + 1);
+}

@@ -75,6 +75,27 @@ static void each_end_with(void (*body)(void)) {
     }
 }
 
+static void spins_until_the_end(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of(center, NAME);
+    tidings_observer_spin(observer, UINT32_MAX);
+    tell(&ready);
+    told_of_the_end(observer);
+}
+
+void each_end_is_told_to_a_spinning_observer(void) {
+    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        ready = pipe_open();
+        tidings_center *center = join_center(256);
+        const pid_t observer = start(spins_until_the_end);
+        told(&ready);
+        bring_about(ends[i]);
+        ends_well(observer);
+        tidings_close(center);
+        clean();
+    }
+}
+
 void each_end_wakes_a_sleeping_observer(void) { each_end_with(sleeps_until_the_end); }
 
 static void polls_until_the_end(void) {

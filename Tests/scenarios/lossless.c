@@ -256,3 +256,24 @@ void an_observer_that_took_every_large_payload_holds_no_poster_back(void) {
     for (uint32_t i = 0; i < 60; i++) (void)receive(observer);
     for (uint32_t i = 0; i < 50; i++) OK(tidings_post(publisher, large, sizeof large, &patiently, NULL));
 }
+
+// A lossless observer asks for the history of one more name, for which the center has no room.
+void a_name_that_could_not_be_added_holds_no_poster_back(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 64});
+    tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, TIDINGS_ADD_HISTORY);
+    tidings_observer *other = observer_of_nothing(center);
+    uint32_t subscription;
+    int result = 0;
+    for (uint32_t i = 0; result == 0; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%u", i);
+        result = tidings_observer_add(other, name, strlen(name), NULL, 0, 0, &subscription);
+    }
+    CHECK(result == -ENOSPC, "%d", result);
+    result = tidings_observer_add(observer, "more", 4, NULL, 0, TIDINGS_ADD_HISTORY, &subscription);
+    CHECK(result == -ENOSPC, "%d", result);
+    tidings_delivery delivery;
+    CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "something is there");
+    tidings_publisher *publisher = publisher_of(center, "never observed");
+    for (uint32_t i = 0; i < 2000; i++) post_number(publisher, i);
+}

@@ -28,14 +28,6 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     // A post without a subject has an empty one, and no entry of its own for it.
     bool with_subject = subject && subject_length > 0;
     if (!with_subject) subject_length = 0;
-    if (flags & TIDINGS_ADD_HISTORY && tidings__relaxed(&observer->started))
-        return tidings__fail(
-            EBUSY, "can't add history to an observer of center \"%s\" that has begun; open another one for it",
-            s->name);
-    if (observer->lossless && tidings__relaxed(&observer->started))
-        return tidings__fail(
-            EBUSY, "can't add a name to a lossless observer of center \"%s\" that has begun; open another one for it",
-            s->name);
     const size_t name_room = tidings__round8(name_length + 1);
     tidings__subscription *subscription = calloc(1, sizeof *subscription + name_room + subject_length + 1);
     if (!subscription) return tidings__fail(ENOMEM, "can't observe a name in center \"%s\": no memory", s->name);
@@ -50,6 +42,15 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
     if (with_subject) memcpy(subscription->subject, subject, subject_length);
 
     pthread_mutex_lock(&observer->lock);
+    // The first `tidings_next` takes the lock too: from then on its thread uses the observer's buffer.
+    if (tidings__relaxed(&observer->started) && (flags & TIDINGS_ADD_HISTORY || observer->lossless)) {
+        tidings__subscription_free(subscription);
+        pthread_mutex_unlock(&observer->lock);
+        return tidings__fail(EBUSY, "can't add %s of center \"%s\" that has begun; open another one for it",
+                             flags & TIDINGS_ADD_HISTORY ? "history to an observer" : "a name to a lossless observer",
+                             s->name);
+    }
+    const uint64_t history_before = observer->lossless ? tidings__relaxed(&s->observers[observer->index].history) : 0;
     if (observer->lossless && flags & TIDINGS_ADD_HISTORY) {
         // Prevents eviction from the cursor on while the history is listed. The lossless cursor is set anew, so that no
         // eviction decided before can follow.
@@ -75,6 +76,8 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         if (!table) error = tidings__fail(ENOMEM, "can't observe \"%s\": no memory for one more", subscription->name);
     }
     if (error) {
+        if (observer->lossless && flags & TIDINGS_ADD_HISTORY)
+            tidings__lossless_history(s, observer->index, history_before);
         uint32_t others = 0;
         if (subscription->entry) tidings__table_find(old, subscription->entry, &others);
         if (subscription->entry && others == 0) observer->kind->leave(observer, subscription);

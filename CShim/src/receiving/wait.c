@@ -58,7 +58,7 @@ int tidings__look_for(tidings_observer *o, uint64_t limit, tidings_delivery *d) 
     return result;
 }
 
-// Polls the cursor's cell for a while. True: the cell changed, or the wait was interrupted.
+// Polls the cursor's cell for a while. True: the cell changed, the wait was interrupted, or the center has ended.
 static bool spin(tidings_observer *o, uint32_t nanoseconds, uint64_t deadline) {
     const tidings__segment *s = &o->center->segment;
     tidings__cell *cell = tidings__cell_at(s, o->cursor);
@@ -79,7 +79,8 @@ static bool spin(tidings_observer *o, uint32_t nanoseconds, uint64_t deadline) {
         // twice.
         tidings__cpu_relax();
         if (i % 16 != 0) continue;
-        if (tidings__lap_ahead(tidings__acquire(&cell->claim), lap) >= 0 || tidings__relaxed(&o->interrupted))
+        if (tidings__lap_ahead(tidings__acquire(&cell->claim), lap) >= 0 || tidings__relaxed(&o->interrupted) ||
+            tidings__end_known(o->center))
             return true;
         uint64_t now = tidings__monotonic_ns();
         if (until == 0)
@@ -162,13 +163,20 @@ static __attribute__((noinline, cold)) int end_of(tidings_observer *o, tidings_d
     return over(o);
 }
 
+// A thread that is adding history uses the observer's buffer with the lock held.
+static __attribute__((noinline, cold)) void begin(tidings_observer *o) {
+    pthread_mutex_lock(&o->lock);
+    tidings__set_relaxed(&o->started, true);
+    pthread_mutex_unlock(&o->lock);
+}
+
 int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
 #ifdef MUTANT_SLOW_NEXT  // Found by: instructions next_64
     for (volatile int turns = 0; turns < 6; turns++) {}
 #endif
     const int forked = tidings__observer_own(o);
     if (__builtin_expect(forked != 0, 0)) return forked;
-    if (!tidings__relaxed(&o->started)) tidings__set_relaxed(&o->started, true);
+    if (__builtin_expect(!tidings__relaxed(&o->started), 0)) begin(o);
     if (__builtin_expect(tidings__relaxed(&o->removed) != NULL, 0)) tidings__subscriptions_free(o);
     if (__builtin_expect(o->descriptor != NULL, 0)) tidings__descriptor_disarm(o);
     uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : 0;

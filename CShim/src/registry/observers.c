@@ -39,7 +39,12 @@ void tidings__observer_release(tidings__segment *s, uint32_t index) {
 uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t from) {
     _Atomic uint64_t *word = &s->header->eviction.word;
     uint64_t ev = tidings__acquire(word);
+    // An observer that adds history for a second name still needs what its cursor holds.
+    if (!(tidings__acquire(&s->header->lossless[index / 64]) & BIT(index)))
+        tidings__set_relaxed(&s->observers[index].cursor, UINT64_MAX);
+#ifdef MUTANT_LOSSLESS_CURSOR_LET_GO  // Found by: interleaving lossless_second_name
     tidings__set_relaxed(&s->observers[index].cursor, UINT64_MAX);
+#endif
     tidings__fetch_or(&s->header->lossless[index / 64], BIT(index));
     for (;;) {
         uint64_t kept = tidings__ev_start(ev) + tidings__ev_length(ev);
