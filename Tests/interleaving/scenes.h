@@ -33,6 +33,8 @@ SCENE(refused, "no poster waits for it: some posts are refused, and come to no o
 SCENE(lossless_beside_readers, "one loses nothing, and wakes the posters where no reader sleeps", .changes = 1)
 SCENE(dead_lossless, "it dies anywhere, and holds no poster back", .changes = 1, .deaths = true)
 SCENE(lossless_history, "one begins with what is there, while it is evicted, and nothing of it is lost", .changes = 1)
+SCENE(lossless_second_name, "one begins with what is there of a second name, and nothing of the first is lost",
+      .changes = 1)
 
 // scenes_names.c
 SCENE(registering, "two register while others post", .changes = 1, .buffers = true)
@@ -48,6 +50,7 @@ SCENE(changing, "names are added and removed while another thread waits", .chang
 SCENE(cancelling, "nothing comes after a removal", .changes = 1)
 SCENE(names_come_and_go, "names take each other's places in a full table", .changes = 1)
 SCENE(names_come_and_go_twice, "two do so", .changes = 1)
+SCENE(predecessor_reused, "one takes a name out, and another uses the entry before it in the chain again", .changes = 1)
 SCENE(one_reader_changing, "names are added and removed while a reader waits", .changes = 1, .buffers = true)
 SCENE(interrupting, "an interruption is never missed", .changes = 3, .buffers = true)
 
@@ -59,6 +62,8 @@ SCENE(values_of_many_names, "the same of all names that begin so", .changes = 1,
 SCENE(values_of_many_names_evicted, "one leaves the ring while they are listed", .changes = 1,
       .verify = the_newest_is_kept, .buffers = true)
 SCENE(values_outlive, "the newer of two values outlives it", .changes = 1, .verify = the_newest_is_kept)
+SCENE(value_in_a_full_table, "one begins to set a value, and its entry is taken out", .changes = 2)
+SCENE(value_of_another_name, "one reads a value while its entry goes to another name", .changes = 1)
 SCENE(dead_value_poster, "one dies anywhere setting one", .changes = 1, .verify = the_newest_is_kept, .deaths = true)
 
 // scenes_readers.c

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "center/center.h"
+#include "registry/name_table.h"
 #include "stage.h"
 
 void registering(void) {
@@ -206,4 +207,46 @@ void interrupting(void) {
     watcher *w = add_watcher("observer X", "n");
     w->fiber->body = watch_until_interrupted;
     machine_fiber("its thread", w->center, interrupt, w);
+}
+
+static tidings_observer *observe_at_first(const char *name) {
+    tidings_observer *observer;
+    uint32_t subscription;
+    if (tidings_observer_open(director, 0, &observer) != 0 ||
+        tidings_observer_add(observer, name, 1, NULL, 0, 0, &subscription) != 0)
+        machine_violation("%s", tidings_last_error());
+    return observer;
+}
+static uint32_t taken_out;
+static void take_out(void *argument) {
+    tidings_center *center = argument;
+    uint64_t budget = UINT64_MAX;
+    (void)tidings__name_take_out(&center->segment, center->participant, taken_out, &budget);
+}
+static void add_prefix(void *argument) {
+    tidings_observer *observer;
+    uint32_t subscription;
+    if (tidings_observer_open(argument, 0, &observer) != 0) machine_violation("%s", tidings_last_error());
+    (void)tidings_observer_add(observer, "q", 1, NULL, 0, TIDINGS_ADD_PREFIX, &subscription);
+    tidings_observer_close(observer);
+}
+// The chain is u, p, e (u and p have taken the places of others): while the walk for e stands on p, p goes to the chain
+// of prefixes.
+void predecessor_reused(void) {
+    open_center();
+    const uint32_t names = director->segment.shape.names = TIDINGS__NAME_FIRST + 3;
+    tidings_observer *a = observe_at_first("a"), *e = observe_at_first("e"), *t = observe_at_first("t");
+    taken_out = TIDINGS__NAME_FIRST + 1;
+    tidings_observer_close(a);
+    tidings_observer *p = observe_at_first("p");
+    tidings_observer_close(t);
+    tidings_center *center = handle();
+    center->segment.shape.names = names;
+    add_watcher_of("observer U", center, "u", false);
+    tidings_observer_close(e);
+    tidings_observer_close(p);
+    tidings_center *one = handle(), *two = handle();
+    one->segment.shape.names = two->segment.shape.names = names;
+    machine_fiber("takes e out", one, take_out, one);
+    machine_fiber("adds a prefix", two, add_prefix, two);
 }

@@ -162,6 +162,19 @@ static void count_of_each_name(const tidings__segment *s) {
     }
 }
 
+// Each chain ends, and leads to no entry that may be used for another name.
+static void chains_are_sound(const tidings__segment *s) {
+    for (uint32_t i = 0; i < s->shape.buckets; i++) {
+        uint32_t index = (uint32_t)s->buckets[i];
+        for (uint32_t steps = 0; index != TIDINGS__NAME_NONE; index = (uint32_t)s->names[index].next, steps++) {
+            const uint32_t state = (uint32_t)s->names[index].state & 0xf;
+            if (state == TIDINGS__NAME_FREE || state == TIDINGS__NAME_PREPARING)
+                machine_violation("name entry %u is linked and free", index);
+            if (steps > s->shape.names) machine_violation("a chain of names is a cycle");
+        }
+    }
+}
+
 void stage_orphans(void) {
     tidings__segment *s = &director->segment;
     for (uint32_t i = 0; i < machine.fiber_count; i++) {
@@ -170,6 +183,7 @@ void stage_orphans(void) {
         if (f->state != ENDED) machine_violation("%s never ended", f->name);
         if (f->pending || f->thread.inside) machine_violation("%s is still inside a post", f->name);
     }
+    chains_are_sound(s);
     tidings_reclaim(director);
     for (uint32_t i = 0; i < machine.fiber_count; i++) {
         fiber *f = &machine.fibers[i];

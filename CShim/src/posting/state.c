@@ -53,6 +53,15 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
             tidings__bytes_read(buffer, bytes + TIDINGS__CHUNK_HEADER, record.size);
         }
         if (!tidings__chunk_holds(s, chunk, position)) continue;
+#ifndef MUTANT_VALUE_OF_ANOTHER_NAME  // Found by: interleaving value_of_another_name
+        // The entry may serve another name since it was found. In this order: a value of another name is before the
+        // entry's birth if the entry serves this name again.
+        if (!tidings__name_same(&s->names[entry], &publisher->key) || !tidings__name_was(s, entry, position)) {
+            entry = tidings__name_find(s, &publisher->key);
+            failed = UINT64_MAX;
+            continue;
+        }
+#endif
         *size = record.size;
         if (format) *format = record.format;
         if (sequence) *sequence = position;

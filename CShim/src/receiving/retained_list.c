@@ -157,9 +157,10 @@ static int deliver(tidings_observer *o, tidings__subscription *sub, uint32_t ent
         }
         o->matched[0] = sub;
         o->matched_ids[0] = sub->id;
-        // For one name, the subscription's name is known to be right. For many names, the entry may serve another name
-        // by now.
-        if (!tidings__describe_text(o, &r, position, d) && sub->many) return TIDINGS__NOTHING;
+        // The entry may serve another name by now, unless the observer is a member of it.
+        if (!tidings__describe_text(o, &r, position, d)) return TIDINGS__NOTHING;
+        if (!sub->many && (d->name_length != sub->name_length || memcmp(d->name, sub->name, sub->name_length) != 0))
+            return TIDINGS__NOTHING;
         tidings__describe_record(o, r, position, 1, TIDINGS_DELIVERY_RETAINED, d);
         const bool wanted = !sub->with_subject || (d->subject_length == sub->subject_length &&
                                                    memcmp(d->subject, sub->subject, sub->subject_length) == 0);

@@ -37,8 +37,9 @@ static bool consume_budget(uint64_t *budget, uint64_t cost) {
 
 // Unlinks a GONE entry from its chain. True if certainly no chain leads to it. A thread that is stopped in here for
 // long may go on when the entry serves another name. Invariant N4: each change is a CAS of a value that was read
-// *before* the state was found still GONE. Every re-use changes these values (tags).
-static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uint64_t *budget) {
+// *before* the state was found still GONE. Every re-use changes these values (tags). `*head`: the chain's head before
+// the walk that did not find the entry.
+static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uint64_t *budget, uint64_t *head) {
     tidings__name *entry = &s->names[index];
     uint64_t next = tidings__acquire(&entry->next);
     for (;;) {
@@ -49,7 +50,7 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
     _Atomic uint64_t *bucket = chain_of(s, entry);
     for (int round = 0; round < 64; round++) {
         _Atomic uint64_t *from = bucket;
-        uint64_t link = tidings__acquire(from);
+        uint64_t link = *head = tidings__acquire(from);
         while ((uint32_t)link != index && (uint32_t)link != TIDINGS__NAME_NONE) {
             tidings__name *step = tidings__name_at(s, (uint32_t)link);
             if (!step) return false;
@@ -70,12 +71,19 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
 }
 
 static bool finish(tidings__segment *s, uint32_t index, uint64_t state, uint64_t *budget) {
-    if (!unlink_entry(s, index, state, budget)) return false;
     // A thread that adds a name may stand on this entry, and would walk on along another chain when the entry is used
-    // again. The new tag of the head makes that thread's CAS fail.
+    // again. The new tag of the head makes that thread's CAS fail. And if the head has changed since the walk, the walk
+    // proves nothing: a participant that stopped before it linked this entry has linked it now, or the walk went astray
+    // at an entry that was taken out and used again. Then walk again. The bound is for a hostile peer.
     _Atomic uint64_t *bucket = chain_of(s, &s->names[index]);
-    uint64_t head = tidings__acquire(bucket);
-    while (!tidings__cas(bucket, &head, ((head >> 33) + 1) << 33 | (uint32_t)head)) {}
+    uint64_t head;
+    int rounds = 0;
+    do {
+        if (++rounds > 64 || !unlink_entry(s, index, state, budget, &head)) return false;
+#ifdef MUTANT_HEAD_RETAGGED_UNSEEN  // Found by: interleaving value_in_a_full_table
+        head = tidings__acquire(bucket);
+#endif
+    } while (!tidings__cas(bucket, &head, ((head >> 33) + 1) << 33 | (uint32_t)head));
     // Records that carry this entry's number were claimed before this increment of G; later posters resolve their names
     // anew. Quarantine: the entry is not used again while the ring may hold such records.
     tidings__fetch_add(&s->header->generation.word, 1);
