@@ -17,7 +17,8 @@
 // An intermediate state that lasts this long counts as left by a dead participant: a live one ends it within
 // microseconds. A wrong answer is only a wrong line of output.
 #define LEFT_NS 10000000
-#define VERDICTS 16  // pending verdicts that are remembered for the second read; further ones are not counted
+// Pending verdicts that are remembered for the second read: one dead evicting thread leaves at most so many.
+#define VERDICTS TIDINGS__EV_LENGTH_MAX
 
 typedef struct verdicts {
     uint32_t count;
@@ -99,7 +100,9 @@ static void pending_verdicts(const tidings__segment *s, verdicts *found) {
     found->count = 0;
     for (uint32_t slot = 0; slot < s->shape.slots && found->count < VERDICTS; slot++) {
         const uint64_t v = tidings__acquire(&s->cells[slot].verdict);
-        if (v != TIDINGS__V_NEVER && (v & 3) == TIDINGS__V_PENDING) found->at[found->count++] = v;
+        // A hostile V may name a position of another slot, which no revocation of it would change.
+        if (v != TIDINGS__V_NEVER && (v & 3) == TIDINGS__V_PENDING && tidings__cell_at(s, v >> 2) == &s->cells[slot])
+            found->at[found->count++] = v;
     }
 }
 

@@ -130,7 +130,9 @@ bool tidings__end_doubted(tidings_center *center) {
         // If the file has another name, the kernel reports the change before the path leads nowhere, and reports
         // nothing more. So the doubt lasts TIDINGS__END_ASK_NS, and until then no observer of this process sleeps
         // longer than that.
-        if (tidings__monotonic_ns() - doubted >= TIDINGS__END_ASK_NS) tidings__cas(&center->doubted_at, &doubted, 0);
+        // Signed: `doubted` may be 1 ns ahead.
+        if ((int64_t)(tidings__monotonic_ns() - doubted) >= TIDINGS__END_ASK_NS)
+            tidings__cas(&center->doubted_at, &doubted, 0);
         if (tidings__end_look(center)) {
             // Wakes the other observers of this process: one may sleep without limit, because it checked after the
             // doubt had ended.
@@ -203,7 +205,7 @@ static void unwatch_directory(tidings_center *center) {
 void tidings__end_forget(tidings_center *center) {
     if (!tidings__acquire(&center->listed)) return;
     pthread_mutex_lock(&lock);
-    if (tidings__end_watched(center)) unwatch_directory(center);
+    unwatch_directory(center);
     bool shared = false;
     for (_Atomic(tidings_center *) *link = &watched; tidings__relaxed(link);) {
         tidings_center *other = tidings__relaxed(link);

@@ -118,8 +118,10 @@ static int32_t ready(void (*changed)(int32_t)) {
 int32_t tidings__watch_add_directory(const char *path, void (*changed)(int32_t)) {
     const int saved = errno;
     int32_t result = ready(changed);
-    if (result == 0) result = inotify_add_watch(inotify, path, DIRECTORY_EVENTS);
-    if (result == -1) result = -errno;
+    if (result == 0) {
+        result = inotify_add_watch(inotify, path, DIRECTORY_EVENTS);
+        if (result < 0) result = -errno;
+    }
     errno = saved;
     return result;
 }

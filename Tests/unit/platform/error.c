@@ -38,6 +38,9 @@ TEST(a_failure_may_wrap_the_present_line) {
 TEST(control_characters_do_not_reach_the_line) {
     (void)tidings__fail(EINVAL, "a\nb\x1b[0m\x7f");
     CHECK_TEXT(tidings__last_error(), "a?b?[0m?");
+    // U+009B is one too, as a terminal reads it; U+00A9 is not.
+    (void)tidings__fail(EINVAL, "\xc2\x9b%s", "2J \xc2\xa9 \xc2");
+    CHECK_TEXT(tidings__last_error(), "??2J \xc2\xa9 \xc2");
 }
 
 TEST(a_long_line_loses_its_middle_between_two_characters) {
