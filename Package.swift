@@ -20,6 +20,9 @@ let package = Package(
     products: [
         // The Swift library: centers, messages, observers. Start here.
         .library(name: "Tidings", targets: ["Tidings"]),
+        // What a center holds, and what dead processes left: statistics, participants, names, orphans, stale files. For
+        // tools and tests; a program that posts and observes does not need it.
+        .library(name: "TidingsAdministration", targets: ["TidingsAdministration"]),
         // Forwards between a center and Foundation's NotificationCenter. A product of its own, because it needs all of
         // Foundation, and Tidings needs FoundationEssentials alone.
         .library(name: "TidingsFoundation", targets: ["TidingsFoundation"]),
@@ -70,6 +73,11 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         .target(
+            name: "TidingsAdministration",
+            dependencies: ["CTidings", "Tidings"],
+            swiftSettings: swiftSettings
+        ),
+        .target(
             name: "TidingsFoundation",
             dependencies: ["Tidings"],
             swiftSettings: swiftSettings
@@ -87,7 +95,8 @@ let package = Package(
         .executableTarget(
             name: "tidings",
             dependencies: [
-                "CTidingsBench", "Tidings", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CTidingsBench", "Tidings", "TidingsAdministration",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/tidings-cli",
             swiftSettings: swiftSettings
@@ -96,7 +105,7 @@ let package = Package(
         // Cooperates, crashes and stops on command: the other process in tests of several processes.
         .executableTarget(
             name: "TestPeer",
-            dependencies: ["CTidings", "Tidings", "TidingsFoundation", "TidingsNotify"],
+            dependencies: ["CTidings", "Tidings", "TidingsAdministration", "TidingsFoundation", "TidingsNotify"],
             path: "Tests/integration/peer",
             swiftSettings: swiftSettings
         ),
@@ -169,7 +178,9 @@ let package = Package(
         ),
         .testTarget(
             name: "TidingsTests",
-            dependencies: ["Tidings", "TidingsCoding", "TidingsFoundation", "TestPeer", "NotifyPeer"],
+            dependencies: [
+                "Tidings", "TidingsAdministration", "TidingsCoding", "TidingsFoundation", "TestPeer", "NotifyPeer",
+            ],
             path: "Tests/integration/library", swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -182,7 +193,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TidingsCLITests",
-            dependencies: ["CTidingsBench", "Tidings", "tidings", "ScenarioPeer"],
+            dependencies: ["CTidingsBench", "Tidings", "TidingsAdministration", "tidings", "ScenarioPeer"],
             path: "Tests/integration/command", swiftSettings: swiftSettings
         ),
     ],
@@ -203,8 +214,8 @@ if let part = Context.environment["TIDINGS_MACROS_ALONE"] {
         part == "tests"
         ? ["TidingsMacros", "TidingsMacrosTests"]
         : [
-            "CTidings", "TidingsCoding", "Tidings", "TidingsFoundation", "TidingsNotify", "TidingsMacros", "TestPeer",
-            "NotifyPeer", "TidingsTests",
+            "CTidings", "TidingsCoding", "Tidings", "TidingsAdministration", "TidingsFoundation", "TidingsNotify",
+            "TidingsMacros", "TestPeer", "NotifyPeer", "TidingsTests",
         ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

@@ -1,6 +1,7 @@
 // The command `tidings centers`.
 import ArgumentParser
 import Tidings
+import TidingsAdministration
 
 struct Centers: ParsableCommand {
     static let configuration = CommandConfiguration(

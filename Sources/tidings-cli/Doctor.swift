@@ -2,6 +2,7 @@
 import ArgumentParser
 import Glibc
 import Tidings
+import TidingsAdministration
 
 struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import ArgumentParser
 import Dispatch
 import Foundation
 import Tidings
+import TidingsAdministration
 
 struct Observe: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Tidings
+import TidingsAdministration
 
 struct Post: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -75,9 +75,15 @@ final class CenterHandle: @unchecked Sendable {
 
     var incarnation: UInt64 { tidings_incarnation(center) }
 
-    static var defaultDirectory: String { String(cString: tidings_default_directory()) }
-
     var path: String { String(cString: tidings_path(center)) }
+
+    /// The executable of the participant at that index, if it still belongs to that process.
+    func executable(ofParticipant index: UInt32, pid: Int32) -> String? {
+        var info = tidings_participant_info()
+        guard tidings_participant(center, index, &info) == 0, info.pid == pid else { return nil }
+        let name = String(untilNUL: &info.executable)
+        return name.isEmpty ? nil : name
+    }
 
     static func remove(
         name: String, configuration: SharedNotificationCenter.Configuration
@@ -86,18 +92,19 @@ final class CenterHandle: @unchecked Sendable {
         guard result == 0 else { throw SharedNotificationError(errno: -result, invalid: .invalidName) }
     }
 
-    func reclaim() throws(SharedNotificationError) -> Int {
-        let result = tidings_reclaim(center)
-        guard result >= 0 else { throw SharedNotificationError(errno: -result) }
-        return Int(result)
-    }
-
     /// The rule of `tidings.h`. It distinguishes a bad name from a bad configuration, because the C library returns
     /// EINVAL for both.
     private static func isValidCenterName(_ name: String) -> Bool {
         let bytes = name.utf8
         return (1...Int(TIDINGS_CENTER_NAME_MAX)).contains(bytes.count) && bytes.first != UInt8(ascii: ".")
             && !bytes.contains(UInt8(ascii: "/")) && !bytes.contains(0)
+    }
+}
+
+extension String {
+    /// The text of a C character array, up to its NUL or its end: another process may have overwritten the NUL.
+    package init<Characters>(untilNUL characters: inout Characters) {
+        self = withUnsafeBytes(of: &characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 }
 

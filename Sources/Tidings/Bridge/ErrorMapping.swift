@@ -11,7 +11,7 @@ extension SharedNotificationError {
     ///   - invalid: the meaning of EINVAL for that function.
     ///   - users: the meaning of EUSERS for that function.
     ///   - stale: the meaning of ESTALE for that function.
-    init(
+    package init(
         errno code: Int32, invalid: Code = .invalidArgument, users: Code = .tooManyParticipants, stale: Code = .removed
     ) {
         let line = String(cString: tidings_last_error())

@@ -137,9 +137,10 @@ final class ObserverHandle: @unchecked Sendable {
 
     /// Whether an observer at that position is so far behind that posters may be held back for it.
     func mayHoldBack(at position: UInt64) -> Bool {
-        guard let statistics = try? center?.statistics() else { return false }
+        var statistics = tidings_statistics()
+        guard let center, tidings_statistics_get(center.center, &statistics) == 0 else { return false }
         // A lossless observer publishes its position every sixteenth of a ring.
-        return position < statistics.oldestSequence.position(after: UInt64(statistics.slots / 4))
+        return position < statistics.retained_from.position(after: UInt64(statistics.slots / 4))
     }
 
     /// Whether nothing has been posted at that position or later. From any thread.

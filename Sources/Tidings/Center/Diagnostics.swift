@@ -167,6 +167,9 @@ final class Diagnostics: Sendable {
 }
 
 extension SharedNotificationCenter {
+    /// What observers of this center object could not decode and what they missed. For TidingsAdministration.
+    package var diagnosticCounts: (undecodable: Int, missed: Int) { core.diagnostics.counts }
+
     /// Reports a post that could not be forwarded to ``onDiagnostic``.
     package func reportPostFailed(_ name: Name, _ error: SharedNotificationError) {
         core.diagnostics.report(.postFailed(name, error))

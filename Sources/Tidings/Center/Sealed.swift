@@ -65,8 +65,8 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - socket: the descriptor; the caller keeps it.
-    ///   - maximumSize: the size of the largest center that is accepted, in bytes (its `statistics.fileSize`), at least
-    ///     1. Default: 1 GiB.
+    ///   - maximumSize: the size of the largest center that is accepted, in bytes (its `statistics.fileSize` of
+    ///     TidingsAdministration), at least 1. Default: 1 GiB.
     /// - Throws: ``SharedNotificationError``: `.centerTooLarge` if the center has more than `maximumSize` bytes,
     ///   `.invalidArgument` if `maximumSize` is less than 1 (nothing is received then), `.notACenter` if something else
     ///   was sent, `.notPermitted` if it is not sealed, `.incompatibleVersion`, `.tooManyParticipants`,

@@ -117,22 +117,6 @@ public final class SharedNotificationCenter: Sendable {
         try CenterHandle.remove(name: name, configuration: configuration)
     }
 
-    /// Reclaims the orphans of dead participants now.
-    ///
-    /// Participants also do this themselves when orphans are in their way. Other processes are not disturbed.
-    ///
-    /// ```swift
-    /// let center = try SharedNotificationCenter.default
-    /// if try center.reclaim() > 0 { print(try center.orphans) }
-    /// ```
-    ///
-    /// - Returns: how many dead participants were reclaimed.
-    /// - Throws: ``SharedNotificationError``: `.notPermitted` if the center was opened for reading alone.
-    @discardableResult
-    public func reclaim() throws(SharedNotificationError) -> Int {
-        try core.handle.reclaim()
-    }
-
     /// A closure that receives what no observer was informed of.
     ///
     /// Examples: payloads that do not decode where the observer has no `onUndecodable`, losses where it has no
@@ -146,10 +130,21 @@ public final class SharedNotificationCenter: Sendable {
     /// ```
     ///
     /// Called on the thread that noticed it; several threads may call it at the same time. If it is `nil` (the
-    /// default), the first report of each kind and name is written to standard error as one line; ``statistics`` counts
-    /// all. In a forked child it is `nil` until the child sets it.
+    /// default), the first report of each kind and name is written to standard error as one line. The product
+    /// TidingsAdministration counts all (`statistics`). In a forked child it is `nil` until the child sets it.
     public var onDiagnostic: (@Sendable (Diagnostic) -> Void)? {
         get { core.diagnostics.hook }
         set { core.diagnostics.hook = newValue }
+    }
+    /// Calls `body` with the open center of the C library: this object's, or its successor's if the center has ended
+    /// and this object follows its name. For TidingsAdministration.
+    ///
+    /// The pointer is valid only during the call. The handle closes the center with its last reference, so it is kept
+    /// until `body` has returned: this object may move to a successor meanwhile.
+    package func withCenter<Result>(
+        _ body: (OpaquePointer) throws(SharedNotificationError) -> Result
+    ) throws(SharedNotificationError) -> Result {
+        let handle = core.handle
+        return try withExtendedLifetime(handle) { () throws(SharedNotificationError) in try body(handle.center) }
     }
 }

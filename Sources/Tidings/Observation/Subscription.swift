@@ -53,7 +53,7 @@ extension Subscription {
 
 extension SharedNotificationCenter.Name {
     /// The pattern for all names with a prefix, for fields that hold a name.
-    init(beginningWith prefix: String) {
+    package init(beginningWith prefix: String) {
         self.init(prefix + "*")
     }
 }

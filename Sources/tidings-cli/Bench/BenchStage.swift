@@ -1,5 +1,6 @@
 import Foundation
 import Tidings
+import TidingsAdministration
 
 /// The resources that a run must release however it ends: a directory for its centers, and the processes it started.
 ///

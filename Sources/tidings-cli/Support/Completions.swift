@@ -1,4 +1,5 @@
 import Tidings
+import TidingsAdministration
 
 /// The shell completions for names of centers and of notifications.
 ///

@@ -1,4 +1,5 @@
 import Tidings
+import TidingsAdministration
 
 /// Describes the stale items of a center in a line each: the item, its cause, and its fate.
 enum DoctorFindings {

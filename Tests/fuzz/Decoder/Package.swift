@@ -34,7 +34,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "surface",
-            dependencies: [.product(name: "Tidings", package: "tidings"), "harness"],
+            dependencies: [
+                .product(name: "Tidings", package: "tidings"),
+                .product(name: "TidingsAdministration", package: "tidings"), "harness",
+            ],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(wrapped.flatMap { ["-Xlinker", "--wrap=\($0)"] })]
         ),

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 import Testing
+import TidingsAdministration
 
 @testable import Tidings
 

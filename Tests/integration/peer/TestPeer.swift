@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Tidings
+import TidingsAdministration
 
 // The other process in tests of several processes. It executes the commands of its arguments, one after the other, and
 // prints a line on standard output for each event. Tests wait for these lines, never for time.

@@ -1,5 +1,6 @@
 import Dispatch
 import Testing
+import TidingsAdministration
 
 @testable import Tidings
 

@@ -1,4 +1,5 @@
 import Testing
+import TidingsAdministration
 
 @testable import Tidings
 

@@ -1,5 +1,6 @@
 #if Macros
     import Testing
+    import TidingsAdministration
 
     @testable import Tidings
 

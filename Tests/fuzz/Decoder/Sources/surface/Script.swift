@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import TidingsAdministration
 import harness
 
 @testable import Tidings

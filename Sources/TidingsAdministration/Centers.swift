@@ -1,5 +1,7 @@
 // The list of this user's centers, and their default directory.
+internal import CTidings
 import Glibc
+public import Tidings
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -11,6 +13,8 @@ extension SharedNotificationCenter {
     /// The names of this user's centers, sorted. Their files are not opened.
     ///
     /// ```swift
+    /// import TidingsAdministration
+    ///
     /// for name in try SharedNotificationCenter.centers() { print(name) }
     /// ```
     ///
@@ -39,5 +43,5 @@ extension SharedNotificationCenter {
     /// The directory of centers if no configuration names one: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
     ///
     /// A program that runs with more rights than its caller (a set-user-ID program, for instance) ignores the variable.
-    public static var defaultDirectory: String { CenterHandle.defaultDirectory }
+    public static var defaultDirectory: String { String(cString: tidings_default_directory()) }
 }

@@ -1,46 +1,13 @@
-// What dead participants left behind: their orphans in a center, and stale files.
+// The stale files of centers: what killed creators and removers left.
+internal import CTidings
+public import Tidings
+
 extension SharedNotificationCenter {
-    /// The orphans in a center: what participants that died or stand still have left there.
-    ///
-    /// ```swift
-    /// let center = try SharedNotificationCenter.default
-    /// let orphans = try center.orphans
-    /// if !orphans.isEmpty { print("of \(orphans.participants) dead participants, \(try center.reclaim()) reclaimed") }
-    /// ```
-    ///
-    /// Orphans do no damage. A participant reclaims those that are in its way, and ``reclaim()`` reclaims them now. The
-    /// numbers are approximate while other participants are at work.
-    public struct Orphans: Hashable, Sendable {
-        /// Dead participants whose entries have not been reused yet.
-        public var participants = 0
-        /// Observer entries of dead participants, and how many of these are lossless. They hold no post back.
-        public var observers = 0, losslessObservers = 0
-        /// Names that only dead participants observe, or that a dead participant was adding or removing.
-        public var names = 0
-        /// Chunks that dead participants had taken and not posted.
-        public var payloads = 0
-        /// Slots that an unfinished post of a dead participant holds. An observer waits 2 ms at each, once.
-        public var claims = 0
-        /// Whether an eviction of the oldest notifications was begun and no participant has finished it.
-        public var isEvictionUnfinished = false
-        /// Revocations that a participant began and did not finish.
-        public var unfinishedRevocations = 0
-        /// Slots of posts that were revoked because their poster stood still. They become free when that poster goes on
-        /// or ends; ``reclaim()`` does not free them.
-        public var heldSlots = 0
-        /// The holder of one of these slots: its thread id, or (from another pid namespace) its process id.
-        public var slotHolder: Int32?
-
-        /// Whether there are no orphans.
-        public var isEmpty: Bool { self == Orphans() }
-
-        /// No orphans, for comparison.
-        public init() {}
-    }
-
     /// A file that is not needed any more, left by a killed creator or remover of a center.
     ///
     /// ```swift
+    /// import TidingsAdministration
+    ///
     /// for staleFile in try SharedNotificationCenter.staleFiles() {
     ///     print(staleFile.file, staleFile.kind, staleFile.memory)
     /// }
@@ -66,18 +33,11 @@ extension SharedNotificationCenter {
         public var isDeleted: Bool
     }
 
-    /// The orphans in this center now. If some state is half-way, this takes 10 ms, to check that no participant is
-    /// changing it.
-    ///
-    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, because the child
-    ///   takes a participant entry of its own.
-    public var orphans: Orphans {
-        get throws(SharedNotificationError) { try core.handle.orphans() }
-    }
-
     /// The stale files of this user's centers: what killed creators and removers left.
     ///
     /// ```swift
+    /// import TidingsAdministration
+    ///
     /// let memory = try SharedNotificationCenter.staleFiles().reduce(0) { $0 + $1.memory }
     /// print("\(memory) bytes could be given back")
     /// ```
@@ -87,12 +47,14 @@ extension SharedNotificationCenter {
     /// - Parameter directory: the directory of the centers; `nil`: `$TIDINGS_DIRECTORY`, or else `/dev/shm`.
     /// - Throws: ``SharedNotificationError``: `.notFound` or `.notPermitted` if the directory can't be read.
     public static func staleFiles(in directory: String? = nil) throws(SharedNotificationError) -> [StaleFile] {
-        try CenterHandle.staleFiles(in: directory, deletes: false)
+        try findStaleFiles(in: directory, deletes: false)
     }
 
     /// Deletes the stale files of this user's centers: what killed creators and removers left.
     ///
     /// ```swift
+    /// import TidingsAdministration
+    ///
     /// for staleFile in try SharedNotificationCenter.deleteStaleFiles() where !staleFile.isDeleted {
     ///     print("\(staleFile.file) is still there")
     /// }
@@ -106,6 +68,33 @@ extension SharedNotificationCenter {
     /// - Throws: ``SharedNotificationError``: `.notFound` or `.notPermitted` if the directory can't be read.
     @discardableResult
     public static func deleteStaleFiles(in directory: String? = nil) throws(SharedNotificationError) -> [StaleFile] {
-        try CenterHandle.staleFiles(in: directory, deletes: true)
+        try findStaleFiles(in: directory, deletes: true)
     }
+}
+
+private func findStaleFiles(
+    in directory: String?, deletes: Bool
+) throws(SharedNotificationError) -> [SharedNotificationCenter.StaleFile] {
+    var found: [SharedNotificationCenter.StaleFile] = []
+    // The C library uses the pointer only during the call.
+    let result = withUnsafeMutablePointer(to: &found) { found in
+        tidings_stale_files(directory, deletes, noteStaleFile, found)
+    }
+    guard result >= 0 else { throw SharedNotificationError(errno: -result) }
+    return found
+}
+
+/// The callback of `tidings_stale_files`; `context` points to an array.
+private func noteStaleFile(context: UnsafeMutableRawPointer?, staleFile: UnsafePointer<tidings_stale_file>?) -> Bool {
+    guard let context, let staleFile = staleFile?.pointee else { return false }
+    let kind: SharedNotificationCenter.StaleFile.Kind =
+        switch Int(staleFile.kind) {
+        case TIDINGS_STALE_FILE_WRITERS_FILE: .writersFile
+        case TIDINGS_STALE_FILE_REMOVED: .halfRemovedCenter
+        default: .unfinishedCenter
+        }
+    context.assumingMemoryBound(to: [SharedNotificationCenter.StaleFile].self).pointee.append(
+        .init(
+            file: String(cString: staleFile.file), kind: kind, memory: staleFile.memory, isDeleted: staleFile.deleted))
+    return true
 }

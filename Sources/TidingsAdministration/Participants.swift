@@ -1,0 +1,77 @@
+// The participants of a center.
+internal import CTidings
+public import Tidings
+
+#if canImport(FoundationEssentials)
+    public import struct FoundationEssentials.Date
+#else
+    public import struct Foundation.Date
+#endif
+
+extension SharedNotificationCenter {
+    /// A process's opened center.
+    ///
+    /// ```swift
+    /// import TidingsAdministration
+    ///
+    /// for one in try SharedNotificationCenter.default.participants where one.isAlive {
+    ///     print("\(one.executable) (\(one.pid)) since \(one.joinedAt), \(one.behind) behind")
+    /// }
+    /// ```
+    public struct Participant: Hashable, Sendable {
+        /// The id of its process, in the pid namespace of that process.
+        public var pid: Int32
+        /// The user it runs as.
+        public var uid: UInt32
+        /// The name of its executable, at most 79 bytes.
+        public var executable: String
+        /// Whether it has not ended. Always true if this process may only read the center, because it can't check that.
+        public var isAlive: Bool
+        /// Whether it is this center object.
+        public var isOwn: Bool
+        /// When it opened the center.
+        public var joinedAt: Date
+        /// Observer entries that it has taken.
+        ///
+        /// A center object takes one for all its ordinary observers, one for each lossless observer, and one for each
+        /// observer that started with history.
+        public var observers: Int
+        /// How many of these entries are lossless.
+        public var observersLossless: Int
+        /// How far its slowest lossless observer is behind: the number of posts, of all names, from that observer's
+        /// next notification on. When that is the whole ring (``Statistics/slots``), posts wait for it.
+        public var behind: Int
+    }
+
+    /// All participants that have the center open now, and the dead ones that have not been reclaimed yet
+    /// (``Participant/isAlive``).
+    ///
+    /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, because the child
+    ///   takes a participant entry of its own.
+    public var participants: [Participant] {
+        get throws(SharedNotificationError) {
+            try withCenter { center throws(SharedNotificationError) in
+                (0..<(try tidings_statistics(of: center).participants_max)).compactMap {
+                    Participant(at: $0, of: center)
+                }
+            }
+        }
+    }
+}
+
+extension SharedNotificationCenter.Participant {
+    /// `nil`: the entry has no participant.
+    fileprivate init?(at index: UInt32, of center: OpaquePointer) {
+        var info = tidings_participant_info()
+        guard tidings_participant(center, index, &info) == 0 else { return nil }
+        var own = tidings_participant_observers()
+        tidings_participant_observers_get(center, index, &own)
+        #if MUTANT_JOINED_CONVERTED  // Found by: fuzz swift
+            if isMutant("JOINED_CONVERTED") { _ = Int64(info.joined_at_ns) }
+        #endif
+        self.init(
+            pid: info.pid, uid: info.uid, executable: String(untilNUL: &info.executable), isAlive: info.alive,
+            isOwn: info.own, joinedAt: Date(timeIntervalSince1970: Double(info.joined_at_ns) / 1e9),
+            observers: Int(own.observers), observersLossless: Int(own.lossless), behind: Int(clamping: own.behind))
+    }
+}
