@@ -25,6 +25,8 @@ let package = Package(
         .library(name: "TidingsAdministration", targets: ["TidingsAdministration"]),
         // Forwards between a center and Foundation's NotificationCenter. A product of its own, because it needs all of
         // Foundation, and Tidings needs FoundationEssentials alone.
+        // What programs know from Foundation: property lists as payloads, and a bridge to NotificationCenter. A product
+        // of its own, because it needs all of Foundation, and Tidings needs FoundationEssentials alone.
         .library(name: "TidingsFoundation", targets: ["TidingsFoundation"]),
         // The C library, header tidings.h: the same centers for programs in C.
         .library(name: "CTidings", targets: ["CTidings"]),
@@ -79,7 +81,7 @@ let package = Package(
         ),
         .target(
             name: "TidingsFoundation",
-            dependencies: ["Tidings"],
+            dependencies: ["Tidings", "TidingsCoding"],
             swiftSettings: swiftSettings
         ),
         // Timing loops in C, for `tidings bench` and Benchmarks: no Swift code runs between the clock and the measured

@@ -1,5 +1,6 @@
 import Foundation
 import Tidings
+import TidingsFoundation
 
 func untyped(_ center: SharedNotificationCenter) throws {
     let token = try center.addObserver(forNames: "com.example.changed", options: .init(queue: .main)) { notification in

@@ -1,16 +1,16 @@
-// Notifications with the properties of `DistributedNotificationCenter`: name, object and dictionary.
+// Notifications without a type: a name, an object and a payload.
 extension SharedNotificationCenter {
-    /// A notification as `DistributedNotificationCenter` has it: a name, an object and a dictionary.
+    /// A notification without a type: a name, an object and a payload.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// let token = try center.addObserver(forNames: "com.example.changed") { notification in
-    ///     print(notification.object ?? "no object", notification.userInfo?["volume"]?.double ?? 1)
+    ///     print(notification.object ?? "no object", notification.payload.json)
     /// }
     /// ```
     ///
-    /// Any notification can be read in this form, whatever its poster and its type. The subject is its object. A
-    /// message of a type travels as a map of its fields, so the dictionary has these fields.
+    /// Any notification can be read in this form, whatever its poster and its type. The subject is its object. In the
+    /// module `TidingsFoundation` it also has a dictionary (`userInfo`), as in `DistributedNotificationCenter`.
     public struct Notification: Hashable, Sendable {
         /// The notification's name.
         public var name: Name
@@ -20,12 +20,6 @@ extension SharedNotificationCenter {
         public var payload: RawPayload
         /// All other facts about the notification, such as its position, its poster and its time.
         public var envelope: Envelope
-
-        /// The dictionary that was posted; `nil` if there was none, or if the payload is not a dictionary of
-        /// property-list values (``payload`` has it in any case). Decoded anew at each access.
-        public var userInfo: UserInfo? {
-            payload.bytes.isEmpty ? nil : (try? payload.decode(PropertyValue.self))?.dictionary
-        }
 
         /// Creates a notification, for tests of closures that receive one.
         ///

@@ -1,4 +1,4 @@
-// Posting a message, a key's arguments, a dictionary, and bytes that are already encoded.
+// Posting a message, a key's arguments, a name alone, and bytes that are already encoded.
 extension SharedNotificationCenter {
     /// Posts a message to all observers of its name, in all processes.
     ///
@@ -93,37 +93,25 @@ extension SharedNotificationCenter {
             as: type, options.flags)
     }
 
-    /// Posts a name, with a dictionary if wanted, as `DistributedNotificationCenter` does.
+    /// Posts a name without a payload.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// try center.post(name: "com.example.changed", userInfo: ["volume": 0.5, "muted": false])
+    /// try center.post(name: "com.example.changed")
     /// try center.post(name: "com.example.changed", options: .init(subject: "player-1"))
     /// ```
     ///
-    /// Promise: as for a message.
+    /// Promise: as for a message. The module `TidingsFoundation` posts a name with a dictionary
+    /// (`post(name:userInfo:options:)`), as `DistributedNotificationCenter` does.
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
-    ///   - userInfo: travels as a CBOR map. `nil`: there is no payload.
     ///   - options: the subject (a ``Notification/object``), whether the notification is retained, the timeout, and
     ///     when it is posted.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed` (nested too deep), `.payloadTooLarge`,
-    ///   `.noSpace`, `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument`
-    ///   (retained, with a subject).
-    public func post(
-        name: Name, userInfo: UserInfo? = nil, options: PostOptions = PostOptions()
-    ) throws(SharedNotificationError) {
-        guard let userInfo else {
-            try post(name: name, payload: .empty, options: options)
-            return
-        }
-        if let style = options.postingStyle {
-            return try postLater(
-                try core.payload(of: userInfo, name: name), name, as: nil, style, options.coalescing,
-                subject: options.subject, options.flags)
-        }
-        _ = try core.post(encoding: userInfo, name: name, subject: options.subject, options.flags)
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace`, `.full`, `.removed`, `.notPermitted` (the
+    ///   center was opened for reading alone), `.invalidArgument` (retained, with a subject).
+    public func post(name: Name, options: PostOptions = PostOptions()) throws(SharedNotificationError) {
+        try post(name: name, payload: .empty, options: options)
     }
 
     /// Posts bytes that are already encoded.
@@ -160,12 +148,20 @@ extension SharedNotificationCenter {
         try core.post(message, subject: nil, PostFlags())
     }
 
-    /// As `post(name:userInfo:options:)`. Returns the position.
-    package func positionOfPost(
-        name: Name, userInfo: UserInfo?, subject: String?
+    /// Posts a value as CBOR. Returns the position; 0 if it is posted later.
+    ///
+    /// - Parameter type: the type that the name is meant for; `nil`: the name is not meant for one type.
+    package func post<Value: Encodable>(
+        encoding value: Value, name: Name, as type: Any.Type? = nil, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
-        guard let userInfo else { return try core.post(.empty, name: name, subject: subject, PostFlags()) }
-        return try core.post(encoding: userInfo, name: name, subject: subject, PostFlags())
+        guard let style = options.postingStyle else {
+            return try core.post(
+                encoding: value, name: name, subject: options.subject, as: type, options.flags)
+        }
+        try postLater(
+            try core.payload(of: value, name: name), name, as: type, style, options.coalescing,
+            subject: options.subject, options.flags)
+        return 0
     }
 
     @usableFromInline

@@ -72,7 +72,7 @@ enum PayloadCoding {
         switch format {
         case .json:
             do {
-                return try JSONReading.decode(type, Array(bytes))
+                return try JSONPayload.decode(type, Array(bytes))
             } catch {
                 throw CBORFault.describe(error, expecting: type)
             }

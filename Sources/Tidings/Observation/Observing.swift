@@ -192,7 +192,7 @@ extension SharedNotificationCenter {
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// let token = try center.addObserver(forNames: .prefix("com.example.player."), options: .init(queue: .main)) {
-    ///     print($0.name, $0.object ?? "no object", $0.userInfo?["volume"]?.double ?? 1)
+    ///     print($0.name, $0.object ?? "no object", $0.payload.json)
     /// }
     /// ```
     ///

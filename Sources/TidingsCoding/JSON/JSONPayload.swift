@@ -4,7 +4,13 @@
     import Foundation
 #endif
 
-/// `Codable` values as JSON, by Foundation's coders, within the same bounds as CBOR.
+/// A type that is decoded from a payload in JSON by code of its own.
+package protocol JSONPayloadDecodable: Decodable {
+    /// Throws faults, and a `DecodingError` for JSON of another type.
+    init(jsonPayload bytes: [UInt8]) throws
+}
+
+/// `Codable` values as JSON, by Foundation's coders or the type's own, within the same bounds as CBOR.
 package enum JSONPayload {
     package static func encode<T: Encodable>(_ value: T) throws -> [UInt8] {
         let encoder = JSONEncoder()
@@ -15,6 +21,9 @@ package enum JSONPayload {
 
     /// Throws what the decoder throws, and faults. The bytes are a copy, which no other process changes.
     package static func decode<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws -> T {
+        try checkEncoding(bytes)
+        // The forced cast cannot fail: the value is of the type that was asked for.
+        if let type = type as? any JSONPayloadDecodable.Type { return try type.init(jsonPayload: bytes) as! T }
         try checkDepth(bytes)
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .custom(decodeDate)
@@ -46,7 +55,7 @@ package enum JSONPayload {
 
     /// Foundation also takes UTF-16 and UTF-32. RFC 8259 has neither, and our own readers would see other text than
     /// Foundation. Such text has a zero, 0xFE or 0xFF among its first four bytes.
-    package static func checkEncoding(_ bytes: [UInt8]) throws(CBORFault) {
+    private static func checkEncoding(_ bytes: [UInt8]) throws(CBORFault) {
         guard !bytes.prefix(4).contains(where: { $0 == 0 || $0 >= 0xFE }) else { throw CBORFault(.encoding, at: 0) }
     }
 

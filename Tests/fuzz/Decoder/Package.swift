@@ -22,7 +22,9 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "decoder",
-            dependencies: [.product(name: "Tidings", package: "tidings")],
+            dependencies: [
+                .product(name: "Tidings", package: "tidings"), .product(name: "TidingsFoundation", package: "tidings"),
+            ],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]
         ),
         .target(
@@ -37,6 +39,8 @@ let package = Package(
             dependencies: [
                 .product(name: "Tidings", package: "tidings"),
                 .product(name: "TidingsAdministration", package: "tidings"), "harness",
+                .product(name: "Tidings", package: "tidings"), .product(name: "TidingsFoundation", package: "tidings"),
+                "harness",
             ],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(wrapped.flatMap { ["-Xlinker", "--wrap=\($0)"] })]

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 import TidingsAdministration
+import TidingsFoundation
 
 @testable import Tidings
 

@@ -1,6 +1,7 @@
 import Dispatch
 import Testing
 import TidingsAdministration
+import TidingsFoundation
 
 @testable import Tidings
 

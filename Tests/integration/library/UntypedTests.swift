@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TidingsAdministration
+import TidingsFoundation
 
 @testable import Tidings
 

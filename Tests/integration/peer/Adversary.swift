@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Tidings
 import TidingsAdministration
+import TidingsFoundation
 
 // The Swift target of the adversary test (Tests/adversary): an honest program that uses two centers by every part of
 // the Swift API, while attackers write to their files. Ends when its standard input ends. Any result is right, as long

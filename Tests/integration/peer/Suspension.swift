@@ -1,5 +1,6 @@
 import Foundation
 import Tidings
+import TidingsFoundation
 
 extension TestPeer {
     /// Posts with `deliverImmediately`: suspended centers deliver it at once, too.

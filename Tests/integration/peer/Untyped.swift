@@ -1,5 +1,6 @@
 import Foundation
 import Tidings
+import TidingsFoundation
 
 extension TestPeer {
     /// As `UntypedTests.everything`.

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TidingsFoundation
 
 @testable import Tidings
 @testable import TidingsCoding

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TidingsFoundation
 
 @testable import Tidings
 @testable import TidingsCoding
@@ -384,7 +385,7 @@ import Testing
         #expect(shown == #"{"at":1700000000.25}"#)
         #expect(try SharedNotificationCenter.RawPayload.json(shown).decode(Event.self) == event)
         #expect(throws: (any Error).self) { try PayloadCoding.jsonBytes(of: Date(timeIntervalSince1970: .nan)) }
-        #expect(throws: DecodingError.self) { try JSONReading.decode(Date.self, Array(#""yesterday""#.utf8)) }
+        #expect(throws: DecodingError.self) { try JSONPayload.decode(Date.self, Array(#""yesterday""#.utf8)) }
     }
 
     @Test func datesInJSONComeBackBitByBit() throws {
@@ -393,18 +394,18 @@ import Testing
         for _ in 0..<2000 {
             let date = Date(timeIntervalSinceReferenceDate: Double.random(in: 5e8...9e8, using: &random))
             let json = try PayloadCoding.jsonBytes(of: date)
-            let back = try JSONReading.decode(Date.self, json)
+            let back = try JSONPayload.decode(Date.self, json)
             #expect(back.timeIntervalSinceReferenceDate.bitPattern == date.timeIntervalSinceReferenceDate.bitPattern)
             if json.first == UInt8(ascii: "\"") { texts += 1 }
             // A shown payload has the nearest number of seconds since 1970.
             let shown = try SharedNotificationCenter.RawPayload(encoding: date).json
-            let nearest = try JSONReading.decode(Date.self, Array(shown.utf8))
+            let nearest = try JSONPayload.decode(Date.self, Array(shown.utf8))
             #expect(nearest == Date(timeIntervalSince1970: date.timeIntervalSince1970))
         }
         #expect(texts > 0 && texts < 2000)
         // Beyond the years that the text has, the nearest number.
         let far = Date(timeIntervalSinceReferenceDate: 1e300)
-        #expect(try JSONReading.decode(Date.self, PayloadCoding.jsonBytes(of: far)) == far)
+        #expect(try JSONPayload.decode(Date.self, PayloadCoding.jsonBytes(of: far)) == far)
     }
 
     // MARK: Numbers
@@ -429,7 +430,7 @@ import Testing
     func numbersByOneRule(_ json: String, _ hex: String) throws {
         func both<T: Codable & Equatable>(_ type: T.Type) throws {
             let one = try? cborDecode(type, hex: hex)
-            let other = try? JSONReading.decode(type, Array(json.utf8))
+            let other = try? JSONPayload.decode(type, Array(json.utf8))
             #expect(one == other, "\(json) as \(type)")
         }
         try both(Int.self)
@@ -446,10 +447,10 @@ import Testing
         for text in ["0.1", "5", "500", "-1.5", "0", "-3e-40", "7e30"] {
             let decimal = try #require(Decimal(string: text))
             let (cbor, json) = (try cborEncode(decimal), try PayloadCoding.jsonBytes(of: decimal))
-            #expect(try cborDecode(Double.self, cbor) == JSONReading.decode(Double.self, json))
-            #expect((try? cborDecode(Float.self, cbor)) == (try? JSONReading.decode(Float.self, json)))
-            #expect((try? cborDecode(Int.self, cbor)) == (try? JSONReading.decode(Int.self, json)))
-            #expect((try? cborDecode(UInt128.self, cbor)) == (try? JSONReading.decode(UInt128.self, json)))
+            #expect(try cborDecode(Double.self, cbor) == JSONPayload.decode(Double.self, json))
+            #expect((try? cborDecode(Float.self, cbor)) == (try? JSONPayload.decode(Float.self, json)))
+            #expect((try? cborDecode(Int.self, cbor)) == (try? JSONPayload.decode(Int.self, json)))
+            #expect((try? cborDecode(UInt128.self, cbor)) == (try? JSONPayload.decode(UInt128.self, json)))
         }
         #expect(try cborDecode(Double.self, cborEncode(Decimal(string: "0.1")!)) == 0.1)
         #expect(try cborDecode(Int.self, cborEncode(Decimal(5))) == 5)

@@ -1,4 +1,5 @@
 import Foundation
+import TidingsFoundation
 
 @testable import Tidings
 @testable import TidingsCoding

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import TidingsAdministration
+import TidingsFoundation
 import harness
 
 @testable import Tidings

@@ -1,31 +1,13 @@
+// Property lists from payloads in JSON, within the same bounds as from CBOR.
+import Tidings
 import TidingsCoding
 
-/// Decodes values from JSON, within the same bounds as from CBOR.
-enum JSONReading {
-    typealias PropertyValue = SharedNotificationCenter.PropertyValue
-
-    /// Throws the decoder's errors and `CBORFault`. The bytes are a copy, which no other process changes.
-    static func decode<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws -> T {
-        try JSONPayload.checkEncoding(bytes)
-        if type == PropertyValue.self {
-            return try propertyValue(bytes) as! T
-            // The forced cast cannot fail: the comparison has established the type. This holds below as well.
-        }
-        if type == SharedNotificationCenter.UserInfo.self {
-            guard case .dictionary(let entries) = try propertyValue(bytes) else {
-                throw DecodingError.typeMismatch(
-                    type, DecodingError.Context(codingPath: [], debugDescription: "expected an object"))
-            }
-            return entries as! T
-        }
-        return try JSONPayload.decode(type, bytes)
-    }
-
+extension SharedNotificationCenter.PropertyValue: JSONPayloadDecodable {
     /// Not by `JSONDecoder`, which does not report the kind of a value. A caller would have to ask it for one type
     /// after another. Each wrong type would cost an error, with a path of as many keys as the value is deep.
-    private static func propertyValue(_ bytes: [UInt8]) throws(CBORFault) -> PropertyValue {
-        try JSONTokenizer.read(bytes) { (tokenizer, token) throws(CBORFault) in
-            guard let value = try value(token, &tokenizer) else { throw CBORFault(.null, at: token.start) }
+    package init(jsonPayload bytes: [UInt8]) throws {
+        self = try JSONTokenizer.read(bytes) { (tokenizer, token) throws(CBORFault) in
+            guard let value = try Self.value(token, &tokenizer) else { throw CBORFault(.null, at: token.start) }
             return value
         }
     }
@@ -33,11 +15,11 @@ enum JSONReading {
     /// Returns `nil` for null.
     private static func value(
         _ token: JSONTokenizer.Token, _ tokenizer: inout JSONTokenizer
-    ) throws(CBORFault) -> PropertyValue? {
+    ) throws(CBORFault) -> Self? {
         switch token.kind {
         case .beginObject: return .dictionary(try entries(token, &tokenizer))
         case .beginArray:
-            var elements: [PropertyValue] = []
+            var elements: [Self] = []
             try tokenizer.elements(of: token) { (tokenizer, token) throws(CBORFault) in
                 guard let value = try value(token, &tokenizer) else { throw CBORFault(.null, at: token.start) }
                 elements.append(value)
@@ -59,8 +41,8 @@ enum JSONReading {
 
     private static func entries(
         _ token: JSONTokenizer.Token, _ tokenizer: inout JSONTokenizer
-    ) throws(CBORFault) -> [String: PropertyValue] {
-        var entries: [String: PropertyValue] = [:]
+    ) throws(CBORFault) -> [String: Self] {
+        var entries: [String: Self] = [:]
         var nulls: Set<String> = []
         try tokenizer.elements(of: token) { (tokenizer, key) throws(CBORFault) in
             let name = try tokenizer.text(of: key)
@@ -71,5 +53,15 @@ enum JSONReading {
             if let value { entries[name] = value } else { nulls.insert(name) }
         }
         return entries
+    }
+}
+
+extension SharedNotificationCenter.UserInfo: JSONPayloadDecodable {
+    package init(jsonPayload bytes: [UInt8]) throws {
+        guard let entries = try SharedNotificationCenter.PropertyValue(jsonPayload: bytes).dictionary else {
+            throw DecodingError.typeMismatch(
+                Self.self, DecodingError.Context(codingPath: [], debugDescription: "expected an object"))
+        }
+        self = entries
     }
 }

@@ -1,11 +1,7 @@
 // The `Codable` conformance of `PropertyValue`.
+import Foundation
+import Tidings
 import TidingsCoding
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension SharedNotificationCenter.PropertyValue: Codable {
     /// Encodes the value as its counterpart in CBOR, or in the format of the encoder.
@@ -60,8 +56,8 @@ extension SharedNotificationCenter.PropertyValue: Codable {
                 codingPath: decoder.codingPath, debugDescription: "a property list does not have \(what)"))
     }
 
-    /// Decodes a JSON value within another type. If the value is the whole payload, which may be large, `JSONReading`
-    /// decodes it.
+    /// Decodes a JSON value within another type. A value that is the whole payload, which may be large, is decoded by
+    /// `init(jsonPayload:)`.
     private init(trying decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let value = try? container.decode(Bool.self) {
@@ -81,7 +77,7 @@ extension SharedNotificationCenter.PropertyValue: Codable {
         }
     }
 
-    private struct Key: CodingKey {
+    private struct EntryKey: CodingKey {
         let stringValue: String
         let intValue: Int?
         init(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
@@ -89,7 +85,7 @@ extension SharedNotificationCenter.PropertyValue: Codable {
     }
 
     private static func entries(of decoder: any Decoder) throws -> [String: Self] {
-        let container = try decoder.container(keyedBy: Key.self)
+        let container = try decoder.container(keyedBy: EntryKey.self)
         var entries: [String: Self] = [:]
         for key in container.allKeys where try !container.decodeNil(forKey: key) {
             guard key.intValue == nil || !(decoder is CBORDecoder) else {

@@ -1,9 +1,6 @@
 // `UserInfo` and `PropertyValue`: the payload of an untyped notification.
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
+public import Tidings
 
 extension SharedNotificationCenter {
     /// The payload of an untyped notification: property-list values by name.

@@ -92,7 +92,8 @@ extension SharedNotificationCenter {
                         if untyped.isBeingForwarded { return }
                         try forwarding.outward(untyped) { () throws(SharedNotificationError) in
                             try positionOfPost(
-                                name: untyped.name, userInfo: untyped.userInfo, subject: untyped.object)
+                                name: untyped.name, userInfo: untyped.userInfo,
+                                options: .init(subject: untyped.object))
                         }
                     } catch { reportPostFailed(name, error) }
                 }
@@ -112,9 +113,7 @@ struct Untyped: Sendable {
     init(_ raw: SharedNotificationCenter.Notification) {
         name = raw.name
         object = raw.envelope.subject
-        userInfo =
-            raw.payload.bytes.isEmpty
-            ? nil : (try? raw.payload.decode(SharedNotificationCenter.PropertyValue.self))?.dictionary
+        userInfo = raw.userInfo
     }
 
     init(_ notification: Foundation.Notification) throws(SharedNotificationError) {
