@@ -1,3 +1,5 @@
+import TidingsFoundation
+
 struct TrackChanged: SharedNotificationCenter.Message {
     var title: String
 }

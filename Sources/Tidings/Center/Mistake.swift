@@ -14,9 +14,9 @@ extension SharedNotificationCenter {
         /// Two message types, or a message type and a key, have that name: observers of one receive what is posted as
         /// the other.
         ///
-        /// A ``Message`` beside a ``MainActorMessage`` or ``AsyncMessage`` is not a mistake: they are two declarations
-        /// of one notification. If their fields differ, an observer that can't decode a payload reports
-        /// ``Diagnostic/undecodable(_:)``.
+        /// A ``Message`` beside a `MainActorMessage` or `AsyncMessage` of the module `TidingsFoundation` is not a
+        /// mistake: they are two declarations of one notification. If their fields differ, an observer that can't
+        /// decode a payload reports ``Diagnostic/undecodable(_:)``.
         case nameOfTwoTypes(Name, String, String)
         /// Two keys have that name, and what is posted as one can't be read as the other.
         ///

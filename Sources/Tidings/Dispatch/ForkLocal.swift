@@ -27,7 +27,7 @@ enum Forking {
 /// An object of which each process has its own, made at first use. A forked child makes a new one.
 ///
 /// The child leaks the parent's object. That object may have been changing at the fork, so even a release is not safe.
-final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
+package final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
     private final class Box: Sendable {
         let object: Unmanaged<Object>
         let generation: UInt
@@ -45,7 +45,7 @@ final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
     private let current = Atomic<Unmanaged<Box>?>(nil)
     private let make: @Sendable () -> Object
 
-    init(_ make: @escaping @Sendable () -> Object) {
+    package init(_ make: @escaping @Sendable () -> Object) {
         self.make = make
         Forking.begin()
     }
@@ -59,7 +59,7 @@ final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
     }
 
     @inline(__always)
-    var object: Object { borrowed.takeUnretainedValue() }
+    package var object: Object { borrowed.takeUnretainedValue() }
 
     /// Valid while the `ForkLocal` lives.
     @inline(__always)

@@ -64,16 +64,18 @@ final class Lock: @unchecked Sendable {
 }
 
 /// A value that is accessed only with a lock held.
-final class Locked<Value: Sendable>: @unchecked Sendable {
+package final class Locked<Value: Sendable>: @unchecked Sendable {
     // Sendable: the value is accessed only with the lock held.
     private let lock = Lock()
     private var value: Value
 
-    init(_ value: Value) {
+    package init(_ value: Value) {
         self.value = value
     }
 
-    func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result {
+    package func withLock<Result, Failure: Error>(
+        _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         try lock.withLock { () throws(Failure) in try body(&value) }
     }
 }

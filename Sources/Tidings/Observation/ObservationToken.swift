@@ -84,18 +84,4 @@ extension SharedNotificationCenter {
             hasher.combine(anchor.map(ObjectIdentifier.init))
         }
     }
-
-    /// Ends an observation of this center object, as the token's ``ObservationToken/cancel()`` does.
-    ///
-    /// A token of another center object is ignored, as Foundation ignores it.
-    ///
-    /// ```swift
-    /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(forNames: "com.example.changed") { print($0.userInfo ?? [:]) }
-    /// center.removeObserver(token)
-    /// ```
-    public func removeObserver(_ token: ObservationToken) {
-        guard token.anchor?.observation.diagnostics === core.diagnostics else { return }
-        token.cancel()
-    }
 }

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import Testing
 import TidingsAdministration
+import TidingsFoundation
 
 @testable import Tidings
 

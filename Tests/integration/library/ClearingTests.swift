@@ -1,6 +1,7 @@
 import Observation
 import Testing
 import TidingsAdministration
+import TidingsFoundation
 
 @testable import Tidings
 

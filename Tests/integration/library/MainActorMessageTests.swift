@@ -1,4 +1,5 @@
 import Testing
+import TidingsFoundation
 
 @testable import Tidings
 

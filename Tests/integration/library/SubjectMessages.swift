@@ -1,4 +1,5 @@
 import Tidings
+import TidingsFoundation
 
 // What programs do with the messages of Foundation's `NotificationCenter` (SF-0011), with the center's type put in and the values made Codable: no
 // `try`, no other label. Whatever compiles in `MainActorMessageTests` and `AsyncMessageTests` is spelled as there, with these.

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Tidings
+@testable import TidingsFoundation
 
 extension Center.MessageIdentifier where Self == Center.BaseMessageIdentifier<SubjectProcessTests.Entered> {
     static var entered: Self { .init() }

@@ -1,5 +1,6 @@
 import Testing
 import TidingsAdministration
+import TidingsFoundation
 
 @testable import Tidings
 

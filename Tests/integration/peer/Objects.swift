@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Tidings
+import TidingsFoundation
 
 /// A subject without an identifier: an object of its process.
 final class Plain: Sendable {}

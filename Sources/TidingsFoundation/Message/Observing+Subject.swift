@@ -1,5 +1,6 @@
 // Observers of messages about a subject. The functions have the names of Foundation's `NotificationCenter`, which do
 // not throw. Failures are therefore reported as diagnostics.
+public import Tidings
 
 extension SharedNotificationCenter {
     // MARK: On the main actor
@@ -21,7 +22,7 @@ extension SharedNotificationCenter {
         for identifier: Identifier,
         using observer: @escaping @MainActor (M) -> Void
     ) -> ObservationToken where Identifier.MessageType == M {
-        observeOnMainActor(M.identity(of: subject), observer)
+        observeOnMainActor(name: M.name, subject: M.identity(of: subject), observer)
     }
 
     /// Calls a closure on the main actor for every message of a type, about one object or about any subject or none.
@@ -55,7 +56,7 @@ extension SharedNotificationCenter {
         for messageType: M.Type,
         using observer: @escaping @MainActor (M) -> Void
     ) -> ObservationToken {
-        observeOnMainActor(subject.map { M.identity(of: $0) }, observer)
+        observeOnMainActor(name: M.name, subject: subject.map { M.identity(of: $0) }, observer)
     }
 
     /// Calls a closure on the main actor for every message about any subject of a type, or without a subject.
@@ -89,7 +90,7 @@ extension SharedNotificationCenter {
         for identifier: Identifier,
         using observer: @escaping @MainActor (M) -> Void
     ) -> ObservationToken where Identifier.MessageType == M {
-        observeOnMainActor(nil, observer)
+        observeOnMainActor(name: M.name, subject: nil, observer)
     }
 
     // MARK: Anywhere
@@ -126,7 +127,7 @@ extension SharedNotificationCenter {
         for identifier: Identifier,
         using observer: @escaping @Sendable (M) async -> Void
     ) -> ObservationToken where Identifier.MessageType == M {
-        observeInTask(M.identity(of: subject), observer)
+        observeInTask(name: M.name, subject: M.identity(of: subject), observer)
     }
 
     /// Calls an asynchronous closure for every message of a type, about one object or about any subject or none.
@@ -147,7 +148,7 @@ extension SharedNotificationCenter {
         for messageType: M.Type,
         using observer: @escaping @Sendable (M) async -> Void
     ) -> ObservationToken {
-        observeInTask(subject.map { M.identity(of: $0) }, observer)
+        observeInTask(name: M.name, subject: subject.map { M.identity(of: $0) }, observer)
     }
 
     /// Calls an asynchronous closure for every message about any subject of a type, or without a subject.
@@ -181,62 +182,19 @@ extension SharedNotificationCenter {
         for identifier: Identifier,
         using observer: @escaping @Sendable (M) async -> Void
     ) -> ObservationToken where Identifier.MessageType == M {
-        observeInTask(nil, observer)
+        observeInTask(name: M.name, subject: nil, observer)
     }
 
-    private func observeOnMainActor<M: MainActorMessage>(
-        _ subject: String?, _ observer: @escaping @MainActor (M) -> Void
-    ) -> ObservationToken {
-        core.types.note(M.self, name: M.name)
-        let undecodable = UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics)
-        let token = observe(
-            M.name, subject, notesArrivals: true,
-            as: .mainActor { arrival in
-                // Decode on the main actor: `M` need not be `Sendable`, so its value must not cross threads.
-                if let message = undecodable.decoded(M.self, from: arrival) { observer(message) }
-            })
-        if let observation = token.anchor?.observation { subjects.add(observation, name: M.name) }
-        return token
-    }
-
-    private func observeInTask<M: AsyncMessage>(
-        _ subject: String?, _ observer: @escaping @Sendable (M) async -> Void
-    ) -> ObservationToken {
-        core.types.note(M.self, name: M.name)
-        let undecodable = UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics)
-        return observe(
-            M.name, subject, notesArrivals: false,
-            as: .task(nil) { arrival in
-                if let message = undecodable.decoded(M.self, from: arrival) { await observer(message) }
-            })
-    }
-
-    private func observe(_ name: Name, _ subject: String?, notesArrivals: Bool, as manner: Manner) -> ObservationToken {
-        do throws(SharedNotificationError) {
-            let subscription = ObserverOptions(subject: subject).subscription(to: [name])
-            return ObservationToken(
-                anchor: try core.observe(subscription, onMissed: nil, notesArrivals: notesArrivals, as: manner))
-        } catch {
-            core.diagnostics.report(.observerFailed(name, error))
-            return ObservationToken(anchor: nil)
-        }
-    }
-}
-
-extension UndecodableReport {
-    /// Decodes a payload. `nil`: the payload does not decode, which has been reported, or the notification clears the
-    /// retained value.
-    func decoded<Value: Decodable>(_ type: Value.Type, from arrival: Arrival) -> Value? {
-        guard !arrival.isCleared else { return nil }
-        do {
-            // As in Foundation, a notification without a payload is not a message, even if the type has no fields.
-            return try arrival.withBytes {
-                try PayloadCoding.decode(
-                    type, format: SharedNotificationCenter.PayloadFormat(rawValue: arrival.format), bytes: $0)
-            }
-        } catch {
-            report(arrival, error)
-            return nil
-        }
+    /// Ends an observation of this center object, as the token's ``ObservationToken/cancel()`` does.
+    ///
+    /// A token of another center object is ignored, as Foundation ignores it.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(forNames: "com.example.changed") { print($0.name) }
+    /// center.removeObserver(token)
+    /// ```
+    public func removeObserver(_ token: ObservationToken) {
+        if isOwn(token) { token.cancel() }
     }
 }

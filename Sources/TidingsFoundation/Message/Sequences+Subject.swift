@@ -1,4 +1,5 @@
 // Sequences of messages about a subject. The names follow Foundation's `NotificationCenter`.
+public import Tidings
 
 extension SharedNotificationCenter {
     /// The messages about an object, as a sequence.
@@ -33,7 +34,7 @@ extension SharedNotificationCenter {
         for identifier: Identifier,
         bufferSize limit: Int = 10
     ) -> some AsyncSequence<M, Never> & Sendable where Identifier.MessageType == M {
-        SubjectMessages<M>(center: self, subject: M.identity(of: subject), limit: limit)
+        settlingMessages(M.self, name: M.name, subject: M.identity(of: subject), limit: limit)
     }
 
     /// The messages of a type about one object, or about any subject or none, as a sequence.
@@ -65,7 +66,7 @@ extension SharedNotificationCenter {
         for messageType: M.Type,
         bufferSize limit: Int = 10
     ) -> some AsyncSequence<M, Never> & Sendable {
-        SubjectMessages<M>(center: self, subject: subject.map { M.identity(of: $0) }, limit: limit)
+        settlingMessages(M.self, name: M.name, subject: subject.map { M.identity(of: $0) }, limit: limit)
     }
 
     /// The messages about any subject of a type, or without a subject, as a sequence.
@@ -99,43 +100,6 @@ extension SharedNotificationCenter {
         for identifier: Identifier,
         bufferSize limit: Int = 10
     ) -> some AsyncSequence<M, Never> & Sendable where Identifier.MessageType == M {
-        SubjectMessages<M>(center: self, subject: nil, limit: limit)
-    }
-}
-
-private struct SubjectMessages<M: SharedNotificationCenter.AsyncMessage>: AsyncSequence, Sendable {
-    typealias Element = M
-    typealias Failure = Never
-
-    let center: SharedNotificationCenter
-    let subject: String?
-    let limit: Int
-
-    func makeAsyncIterator() -> Iterator {
-        let core = center.core
-        core.types.note(M.self, name: M.name)
-        let feed = Feed(
-            core: core,
-            subscription: SharedNotificationCenter.ObserverOptions(subject: subject).subscription(to: [M.name]),
-            bounds: .sequence(limit, .newest), notesArrivals: true)
-        if let observation = feed.observation { center.subjects.add(observation, name: M.name) }
-        return Iterator(feed: feed, undecodable: UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics))
-    }
-
-    struct Iterator: AsyncIteratorProtocol {
-        let feed: Feed
-        let undecodable: UndecodableReport
-
-        mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> M? {
-            while let item = await feed.next(isolation: actor) {
-                switch item {
-                case .arrival(let arrival):
-                    if let message = undecodable.decoded(M.self, from: arrival) { return message }
-                case .missed(let count, let name): feed.reportMissed(count, name, to: nil)
-                case .reopened, .ended: continue
-                }
-            }
-            return nil
-        }
+        settlingMessages(M.self, name: M.name, subject: nil, limit: limit)
     }
 }

@@ -1,9 +1,6 @@
 // Message types with a subject, as in Foundation's `NotificationCenter`, and their short spellings.
-#if canImport(FoundationEssentials)
-    public import struct FoundationEssentials.UUID
-#else
-    public import struct Foundation.UUID
-#endif
+public import Foundation
+public import Tidings
 
 extension SharedNotificationCenter {
     /// What ``MainActorMessage`` and ``AsyncMessage`` have in common. A type conforms to one of these two, which have

@@ -1,5 +1,7 @@
 // Posting messages with the signatures of Foundation's `NotificationCenter`. These do not throw, so failures are
 // diagnostics.
+public import Tidings
+
 extension SharedNotificationCenter {
     /// Posts a message of the main actor. ``MainActorMessage`` has an example.
     ///
@@ -8,7 +10,7 @@ extension SharedNotificationCenter {
     /// ``Diagnostic/postFailed(_:_:)``, and no observer is called.
     @MainActor
     public func post<M: MainActorMessage>(_ message: M) {
-        post(message, subjectText: nil)
+        postSettlingOnMainActor(message, name: M.name, subject: nil)
     }
 
     /// Posts a message of the main actor about an object. ``MainActorMessage`` has an example.
@@ -21,7 +23,7 @@ extension SharedNotificationCenter {
     ///     ``SubjectMessage/identity(of:)``.
     @MainActor
     public func post<M: MainActorMessage>(_ message: M, subject: M.Subject) {
-        post(message, subjectText: M.identity(of: subject))
+        postSettlingOnMainActor(message, name: M.name, subject: M.identity(of: subject))
     }
 
     /// Posts a message, from any thread. ``AsyncMessage`` has an example.
@@ -30,7 +32,7 @@ extension SharedNotificationCenter {
     /// ``AsyncMessage``). Waits for no other process. If the message can't be posted, ``onDiagnostic`` receives
     /// ``Diagnostic/postFailed(_:_:)``, and no observer receives the message.
     public func post<M: AsyncMessage>(_ message: M) {
-        post(message, subjectText: nil)
+        postSettling(message, name: M.name, subject: nil)
     }
 
     /// Posts a message about an object, from any thread.
@@ -53,27 +55,6 @@ extension SharedNotificationCenter {
     ///   - subject: what the message is about. Other processes can observe it if its text is the same there: see
     ///     ``SubjectMessage/identity(of:)``.
     public func post<M: AsyncMessage>(_ message: M, subject: M.Subject) {
-        post(message, subjectText: M.identity(of: subject))
-    }
-
-    @MainActor
-    private func post<M: MainActorMessage>(_ message: M, subjectText: String?) {
-        guard let sequence = posted(message, name: M.name, subject: subjectText) else { return }
-        subjects.settleOnMainActor(M.name, subjectText, sequence, in: core.link.handle.incarnation)
-    }
-
-    private func post<M: AsyncMessage>(_ message: M, subjectText: String?) {
-        guard let sequence = posted(message, name: M.name, subject: subjectText) else { return }
-        subjects.settle(M.name, subjectText, sequence, in: core.link.handle.incarnation)
-    }
-
-    private func posted<M: Encodable>(_ message: M, name: Name, subject: String?) -> UInt64? {
-        do throws(SharedNotificationError) {
-            return try core.post(
-                encoding: message, name: name, subject: subject, as: M.self, PostFlags())
-        } catch {
-            core.diagnostics.report(.postFailed(name, error))
-            return nil
-        }
+        postSettling(message, name: M.name, subject: M.identity(of: subject))
     }
 }
