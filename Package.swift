@@ -29,6 +29,9 @@ let package = Package(
         // of its own, because it needs all of Foundation, and Tidings needs FoundationEssentials alone.
         // What programs know from Foundation: property lists as payloads, SF-0011, and a bridge to NotificationCenter. A
         // product of its own, because it needs all of Foundation, and Tidings needs FoundationEssentials alone.
+        // What programs know from Foundation: property lists as payloads, SF-0011, NotificationQueue, and a bridge to
+        // NotificationCenter. A product of its own, because it needs all of Foundation, and Tidings needs
+        // FoundationEssentials alone.
         .library(name: "TidingsFoundation", targets: ["TidingsFoundation"]),
         // The C library, header tidings.h: the same centers for programs in C.
         .library(name: "CTidings", targets: ["CTidings"]),

@@ -161,8 +161,8 @@ extension tidings_post_options {
     fileprivate init(format: UInt8, _ post: SharedNotificationCenter.PostFlags) {
         self.init()
         self.format = format
-        // The two lowest bits are TIDINGS_POST_RETAIN and TIDINGS_POST_IMMEDIATE (`PostOptionsTests`).
-        flags = UInt8(truncatingIfNeeded: post.bits) & 3
+        // The bits are TIDINGS_POST_RETAIN and TIDINGS_POST_IMMEDIATE (`PostOptionsTests`).
+        flags = post.bits
         if let timeout = post.timeout { deadline_ns = Self.nanoseconds(timeout) }
     }
 

@@ -1,6 +1,25 @@
 /// The posts that wait, as a value type: takes new posts in, and returns those that are due. Posts for `asap` come
 /// before posts for `whenIdle`, each in order.
-struct DeferredPosts {
+package struct DeferredPosts {
+    /// When a post is posted.
+    package enum Style: Sendable {
+        /// Before the call returns.
+        case now
+        /// By another thread, as soon as possible.
+        case asap
+        /// When no post has been deferred for `idle`, and after `longestDelay` at the latest.
+        case whenIdle
+    }
+
+    /// The properties in which a post must be equal to the waiting posts that it replaces. None: it replaces no post.
+    package struct Coalescing: OptionSet, Sendable {
+        package let rawValue: Int
+        package init(rawValue: Int) { self.rawValue = rawValue }
+
+        static let name = Coalescing(rawValue: 1)
+        static let subject = Coalescing(rawValue: 2)
+    }
+
     struct Pending {
         var name: SharedNotificationCenter.Name
         var subject: String?
@@ -13,8 +32,8 @@ struct DeferredPosts {
         var latest: UInt64 = 0
 
         /// Whether this post replaces `other` under that coalescing.
-        func replaces(_ other: Pending, _ coalescing: SharedNotificationCenter.Coalescing) -> Bool {
-            !coalescing.isEmpty && other.flags.bits & 3 == flags.bits & 3
+        func replaces(_ other: Pending, _ coalescing: Coalescing) -> Bool {
+            !coalescing.isEmpty && other.flags.bits == flags.bits
                 && (!coalescing.contains(.name) || other.name == name)
                 && (!coalescing.contains(.subject) || other.subjectBytes == subjectBytes)
         }
@@ -35,8 +54,7 @@ struct DeferredPosts {
 
     /// Takes a post in, and removes the waiting posts that it replaces. With the style `now` it only removes those.
     mutating func enqueue(
-        _ pending: Pending, style: SharedNotificationCenter.PostingStyle,
-        coalescing: SharedNotificationCenter.Coalescing, now: UInt64
+        _ pending: Pending, style: Style, coalescing: Coalescing, now: UInt64
     ) {
         var pending = pending
         pending.latest = now + Self.longestDelay

@@ -28,9 +28,9 @@ extension SharedNotificationCenter {
         case sequenceFailed(SharedNotificationError)
         /// An observer of a message with a subject could not start: its closure is never called.
         case observerFailed(Name, SharedNotificationError)
-        /// A post that does not throw failed, and its notification is lost: a deferred post
-        /// (``SharedNotificationCenter/PostingStyle``), or with the module `TidingsFoundation` a post of a
-        /// `MainActorMessage` or `AsyncMessage`, or one forwarded from Foundation's `NotificationCenter`.
+        /// A post of the module `TidingsFoundation` that does not throw failed, and its notification is lost: a
+        /// deferred post (`enqueue`), a post of a `MainActorMessage` or `AsyncMessage`, or one forwarded from
+        /// Foundation's `NotificationCenter`.
         case postFailed(Name, SharedNotificationError)
         /// A probable mistake of the program; reported once for each kind and name.
         case mistake(Mistake)

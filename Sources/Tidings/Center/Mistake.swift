@@ -58,7 +58,7 @@ extension SharedNotificationCenter {
             case .hugePayloads(let name, let size):
                 """
                 "\(name)" is posted with \(size) bytes and more, over 1,000 times a second, each of which is copied for every observer; post \
-                what has changed, less often (`postingStyle: .whenIdle`), or where the data is
+                what has changed, less often (`enqueue` of TidingsFoundation), or where the data is
                 """
             }
         }

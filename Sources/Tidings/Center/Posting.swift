@@ -16,7 +16,7 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - message: encoded as its type says (``Message/encoding``), at most the center's maximum payload size.
-    ///   - options: the subject, whether the message is retained, the timeout, and when it is posted.
+    ///   - options: the subject, whether the message is retained, and the timeout.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
     ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained,
     ///   with a subject).
@@ -27,8 +27,8 @@ extension SharedNotificationCenter {
         let (subject, flags) = (options.subject, options.flags)
         // If the compiler specialises a caller's generic code, the type is known here, and a bitwise value takes the
         // fast path.
-        guard case .bitwise = M.encoding.kind, options.postingStyle == nil else {
-            return try postAsEncoded(message, subject: subject, flags, options.postingStyle, options.coalescing)
+        guard case .bitwise = M.encoding.kind else {
+            return try postAsEncoded(message, subject: subject, flags)
         }
         try withUnsafeBytes(of: message) { (value) throws(SharedNotificationError) in
             try postBitwise(value: value, of: M.self, subject: subject, flags)
@@ -53,8 +53,8 @@ extension SharedNotificationCenter {
     ) throws(SharedNotificationError) {
         let (subject, flags) = (options.subject, options.flags)
         // A bitwise type can still declare another encoding.
-        guard case .bitwise = M.encoding.kind, options.postingStyle == nil else {
-            return try postAsEncoded(message, subject: subject, flags, options.postingStyle, options.coalescing)
+        guard case .bitwise = M.encoding.kind else {
+            return try postAsEncoded(message, subject: subject, flags)
         }
         try withUnsafeTemporaryAllocation(byteCount: 8 + MemoryLayout<M>.size, alignment: 16) {
             (room) throws(SharedNotificationError) in
@@ -75,7 +75,7 @@ extension SharedNotificationCenter {
     /// - Parameters:
     ///   - key: the name, and the types of its arguments.
     ///   - arguments: encoded as one CBOR array, at most the center's maximum payload size.
-    ///   - options: the subject, whether the arguments are retained, the timeout, and when they are posted.
+    ///   - options: the subject, whether the arguments are retained, and the timeout.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
     ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained,
     ///   with a subject).
@@ -83,11 +83,6 @@ extension SharedNotificationCenter {
         _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, options: PostOptions = PostOptions()
     ) throws(SharedNotificationError) {
         let type = PostedArguments<repeat each Argument>.self
-        if let style = options.postingStyle {
-            let payload = try core.payload(of: PostedArguments(values: (repeat each arguments)), name: key.name)
-            return try postLater(
-                payload, key.name, as: type, style, options.coalescing, subject: options.subject, options.flags)
-        }
         _ = try core.post(
             encoding: PostedArguments(values: (repeat each arguments)), name: key.name, subject: options.subject,
             as: type, options.flags)
@@ -106,8 +101,7 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
-    ///   - options: the subject (a ``Notification/object``), whether the notification is retained, the timeout, and
-    ///     when it is posted.
+    ///   - options: the subject (a ``Notification/object``), whether the notification is retained, and the timeout.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace`, `.full`, `.removed`, `.notPermitted` (the
     ///   center was opened for reading alone), `.invalidArgument` (retained, with a subject).
     public func post(name: Name, options: PostOptions = PostOptions()) throws(SharedNotificationError) {
@@ -127,20 +121,15 @@ extension SharedNotificationCenter {
     ///   - name: 1 to 255 bytes of UTF-8.
     ///   - payload: delivered to observers unchanged, at most the center's maximum payload size. Its format is not
     ///     checked.
-    ///   - options: the subject, whether the payload is retained, the timeout, and when it is posted.
-    /// - Returns: its position in the center's order; 0 if it is posted later.
+    ///   - options: the subject, whether the payload is retained, and the timeout.
+    /// - Returns: its position in the center's order.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
     ///   `.notPermitted`, `.invalidArgument`.
     @discardableResult
     public func post(
         name: Name, payload: RawPayload, options: PostOptions = PostOptions()
     ) throws(SharedNotificationError) -> UInt64 {
-        guard let style = options.postingStyle else {
-            return try core.post(payload, name: name, subject: options.subject, options.flags)
-        }
-        try postLater(
-            payload, name, as: nil, style, options.coalescing, subject: options.subject, options.flags)
-        return 0
+        try core.post(payload, name: name, subject: options.subject, options.flags)
     }
 
     /// As `post(_:options:)`. Returns the position.
@@ -148,43 +137,20 @@ extension SharedNotificationCenter {
         try core.post(message, subject: nil, PostFlags())
     }
 
-    /// Posts a value as CBOR. Returns the position; 0 if it is posted later.
+    /// Posts a value as CBOR. Returns the position.
     ///
     /// - Parameter type: the type that the name is meant for; `nil`: the name is not meant for one type.
     package func post<Value: Encodable>(
         encoding value: Value, name: Name, as type: Any.Type? = nil, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
-        guard let style = options.postingStyle else {
-            return try core.post(
-                encoding: value, name: name, subject: options.subject, as: type, options.flags)
-        }
-        try postLater(
-            try core.payload(of: value, name: name), name, as: type, style, options.coalescing,
-            subject: options.subject, options.flags)
-        return 0
+        try core.post(encoding: value, name: name, subject: options.subject, as: type, options.flags)
     }
 
     @usableFromInline
     func postAsEncoded<M: Message>(
-        _ message: M, subject: String?, _ flags: PostFlags, _ style: PostingStyle?, _ coalescing: Coalescing
+        _ message: M, subject: String?, _ flags: PostFlags
     ) throws(SharedNotificationError) {
-        if let style {
-            let payload = try core.payload(of: message)
-            return try postLater(payload, M.name, as: M.self, style, coalescing, subject: subject, flags)
-        }
         _ = try core.post(message, subject: subject, flags)
-    }
-
-    private func postLater(
-        _ payload: RawPayload, _ name: Name, as type: Any.Type?, _ style: PostingStyle, _ coalescing: Coalescing,
-        subject: String?, _ flags: PostFlags
-    ) throws(SharedNotificationError) {
-        var flags = flags
-        // Nothing waits for a post that another thread posts, so it must not hold back that thread's other posts.
-        if style != .now { flags.timeout = nil }
-        try deferred.post(
-            DeferredPosts.Pending(name: name, subject: subject, payload: payload, type: type, flags: flags),
-            style: style, coalescing: coalescing)
     }
 
     @usableFromInline

@@ -30,8 +30,7 @@ final class PostingQueue: @unchecked Sendable {
     }
 
     func post(
-        _ pending: DeferredPosts.Pending, style: SharedNotificationCenter.PostingStyle,
-        coalescing: SharedNotificationCenter.Coalescing
+        _ pending: DeferredPosts.Pending, style: DeferredPosts.Style, coalescing: DeferredPosts.Coalescing
     ) throws(SharedNotificationError) {
         // A forked child has no thread for the queue, and `lock` may have been held at the fork.
         let isForked = generation != Forking.generation
@@ -56,7 +55,7 @@ final class PostingQueue: @unchecked Sendable {
     ///
     /// If a post that the new one replaces is being posted, this waits for it: that post must not come after the new
     /// one. It does not wait for other posts: the diagnostics hook may run inside one, and may wait for this thread.
-    private func replaceTaken(by new: DeferredPosts.Pending, _ coalescing: SharedNotificationCenter.Coalescing) {
+    private func replaceTaken(by new: DeferredPosts.Pending, _ coalescing: DeferredPosts.Coalescing) {
         taken.removeAll { new.replaces($0, coalescing) }
         guard let underWay, new.replaces(underWay, coalescing), poster != .current else { return }
         let number = begun

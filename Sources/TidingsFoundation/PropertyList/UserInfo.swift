@@ -14,8 +14,7 @@ extension SharedNotificationCenter {
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
     ///   - userInfo: travels as a CBOR map. `nil`: there is no payload.
-    ///   - options: the subject (a ``Notification/object``), whether the notification is retained, the timeout, and
-    ///     when it is posted.
+    ///   - options: the subject (a ``Notification/object``), whether the notification is retained, and the timeout.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed` (nested too deep), `.payloadTooLarge`,
     ///   `.noSpace`, `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument`
     ///   (retained, with a subject).
@@ -25,7 +24,7 @@ extension SharedNotificationCenter {
         _ = try positionOfPost(name: name, userInfo: userInfo, options: options)
     }
 
-    /// As `post(name:userInfo:options:)`. Returns the position; 0 if it is posted later.
+    /// As `post(name:userInfo:options:)`. Returns the position.
     func positionOfPost(
         name: Name, userInfo: UserInfo?, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {

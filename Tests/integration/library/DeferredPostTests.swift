@@ -20,7 +20,7 @@ struct DeferredPostTests {
 
     @Test func equalOnesAreTakenOut() {
         let all: [(Center.Name, String?)] = [("a", "x"), ("b", "x"), ("a", nil), ("a", "x"), ("a", "x"), ("b", nil)]
-        func left(_ coalescing: Center.Coalescing) -> [UInt8] {
+        func left(_ coalescing: DeferredPosts.Coalescing) -> [UInt8] {
             var posts = DeferredPosts()
             for (index, post) in all.enumerated() {
                 posts.enqueue(
@@ -63,17 +63,17 @@ struct DeferredPostTests {
         let peer = try Peer(test, "observe", "ticks", "202")
         expectEqual(await peer.line(), "observing")
         for number in 0..<100 {
-            try test.center.post(Ticks(number: number), options: .init(postingStyle: .asap, coalescing: []))
+            try test.center.enqueue(Ticks(number: number), postingStyle: .asap, coalescing: [])
         }
         test.center.postPending()
         for number in 100..<200 {
-            try test.center.post(Ticks(number: number), options: .init(postingStyle: .whenIdle, coalescing: []))
+            try test.center.enqueue(Ticks(number: number), postingStyle: .whenIdle, coalescing: [])
         }
         test.center.postPending()
         // Comes by itself.
-        try test.center.post(name: "ticks", userInfo: ["number": 200], options: .init(postingStyle: .whenIdle))
+        try test.center.enqueue(name: "ticks", userInfo: ["number": 200], postingStyle: .whenIdle)
         _ = await peer.lines.wait(for: 202)
-        try test.center.post(Ticks(number: 201), options: .init(postingStyle: .now))
+        try test.center.enqueue(Ticks(number: 201), postingStyle: .now)
         await peer.waitForEnd()
         let numbers = await peer.lines.wait(for: 203).dropFirst().map { Int($0.split(separator: " ")[1]) }
         #expect(numbers == Array(0..<202))
@@ -84,7 +84,7 @@ struct DeferredPostTests {
         let got = Events<Int>()
         let token = try test.other().addObserver(for: Ticks.self) { got.add($0.number) }
         for number in 0..<10_000 {
-            try test.center.post(Ticks(number: number), options: .init(postingStyle: .whenIdle))
+            try test.center.enqueue(Ticks(number: number), postingStyle: .whenIdle)
         }
         while got.all.last != 9999 { await Task.yield() }
         let all = got.all
@@ -107,16 +107,16 @@ struct DeferredPostTests {
         center.onDiagnostic = { [weak center] diagnostic in
             guard case .mistake(let mistake) = diagnostic, let center else { return }
             #expect(throws: Never.self) {
-                try center.post(Ticks(number: 3), options: .init(postingStyle: .whenIdle, coalescing: []))
+                try center.enqueue(Ticks(number: 3), postingStyle: .whenIdle, coalescing: [])
             }
             center.postPending()
             told.add(mistake)
         }
         // Taken all at once, however long this thread waits for a processor between them.
         try center.deferred.posting.withLock {
-            try center.post(Ticks(number: 1), options: .init(postingStyle: .whenIdle, coalescing: []))
-            try center.post(Other(), options: .init(postingStyle: .whenIdle, coalescing: []))
-            try center.post(Ticks(number: 2), options: .init(postingStyle: .whenIdle, coalescing: []))
+            try center.enqueue(Ticks(number: 1), postingStyle: .whenIdle, coalescing: [])
+            try center.enqueue(Other(), postingStyle: .whenIdle, coalescing: [])
+            try center.enqueue(Ticks(number: 2), postingStyle: .whenIdle, coalescing: [])
         }
         center.postPending()
         #expect(told.count == 1)
@@ -148,20 +148,20 @@ struct DeferredPostTests {
         }
         // Taken all at once.
         try center.deferred.posting.withLock {
-            try center.post(Other(), options: .init(postingStyle: .whenIdle, coalescing: []))
-            try center.post(Ticks(number: 1), options: .init(subject: "s", postingStyle: .whenIdle, coalescing: []))
-            try center.post(name: "tocks", options: .init(postingStyle: .whenIdle))
+            try center.enqueue(Other(), postingStyle: .whenIdle, coalescing: [])
+            try center.enqueue(Ticks(number: 1), postingStyle: .whenIdle, coalescing: [], options: .init(subject: "s"))
+            try center.enqueue(name: "tocks", postingStyle: .whenIdle)
         }
         let drain = try WorkerThread { center.postPending() }
         await told.wait(for: 1)
         // These wait for nothing. The last takes the place of one that has been taken, and has not begun.
-        try center.post(name: "tocks", userInfo: ["number": 2], options: .init(postingStyle: .now))
-        try center.post(Ticks(number: 3), options: .init(postingStyle: .now, coalescing: []))
-        try center.post(Ticks(number: 4), options: .init(subject: "s", postingStyle: .now))
+        try center.enqueue(name: "tocks", userInfo: ["number": 2], postingStyle: .now)
+        try center.enqueue(Ticks(number: 3), postingStyle: .now, coalescing: [])
+        try center.enqueue(Ticks(number: 4), postingStyle: .now, options: .init(subject: "s"))
         let numbers = Events<Int32>()
         let poster = try WorkerThread {
             numbers.add(WorkerThread.currentNumber ?? 0)
-            #expect(throws: Never.self) { try center.post(Ticks(number: 5), options: .init(postingStyle: .now)) }
+            #expect(throws: Never.self) { try center.enqueue(Ticks(number: 5), postingStyle: .now) }
             posted.add(5)
         }
         let number = await numbers.wait(for: 1)[0]
@@ -177,11 +177,11 @@ struct DeferredPostTests {
         let test = try TestCenter(.init(maximumPayloadSize: 1024))
         let told = Events<Center.Name>()
         test.center.onDiagnostic = { if case .postFailed(let name, _) = $0 { told.add(name) } }
-        try test.center.post(Track(1, title: String(repeating: "x", count: 5000)), options: .init(postingStyle: .asap))
+        try test.center.enqueue(Track(1, title: String(repeating: "x", count: 5000)), postingStyle: .asap)
         expectEqual(await told.wait(for: 1), ["test.track"])
         #expect(throws: SharedNotificationError.self) {
-            try test.center.post(
-                Track(1, title: String(repeating: "x", count: 5000)), options: .init(postingStyle: .now))
+            try test.center.enqueue(
+                Track(1, title: String(repeating: "x", count: 5000)), postingStyle: .now)
         }
     }
 }

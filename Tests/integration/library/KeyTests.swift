@@ -1,5 +1,6 @@
 import Testing
 import TidingsAdministration
+import TidingsFoundation
 
 @testable import Tidings
 
@@ -33,9 +34,9 @@ struct KeyTests {
         let key = Center.Key<Int, String, String?>("progress")
         let peer = try Peer(test, "observe-key", "progress", "102")
         expectEqual(await peer.line(), "observing")
-        for number in 0..<100 { try test.center.post(key, number, "a", nil, options: .init(postingStyle: .whenIdle)) }
-        try test.center.post(key, 1, "b", nil, options: .init(subject: "s", postingStyle: .whenIdle))
-        try test.center.post(key, 2, "c", "last", options: .init(postingStyle: .asap, coalescing: []))
+        for number in 0..<100 { try test.center.enqueue(key, number, "a", nil, postingStyle: .whenIdle) }
+        try test.center.enqueue(key, 1, "b", nil, postingStyle: .whenIdle, options: .init(subject: "s"))
+        try test.center.enqueue(key, 2, "c", "last", postingStyle: .asap, coalescing: [])
         test.center.postPending()
         // On a slow machine the process is idle now and then between two of these.
         var got: [String] = []

@@ -99,8 +99,8 @@ struct TypeMistakeTests {
         #expect(told.all == ["test.track: ests.Track, .New.Track"])
         let other = try test.other()
         let elsewhere = Self.told(other)
-        try other.post(Track(1), options: .init(postingStyle: .asap))
-        try other.post(New.Track(number: 1), options: .init(subject: "b", postingStyle: .whenIdle))
+        try other.enqueue(Track(1), postingStyle: .asap)
+        try other.enqueue(New.Track(number: 1), postingStyle: .whenIdle, options: .init(subject: "b"))
         #expect(other.diagnosed(elsewhere) == ["test.track: ests.Track, .New.Track"])
     }
 
@@ -132,7 +132,7 @@ struct TypeMistakeTests {
         // Each pair: observed, read and posted later.
         let token = try test.center.addObserver(for: Center.Key<Double>("key")) { _ in }
         _ = try? test.center.state(for: Center.Key<Bool>("key"))
-        try test.center.post(Center.Key<[Int]>("key"), [1], options: .init(postingStyle: .asap))
+        try test.center.enqueue(Center.Key<[Int]>("key"), [1], postingStyle: .asap)
         #expect(test.center.diagnosed(told).count == 1 + 2 + 3 + 4)
         #expect(Set(told.all).count == told.count)
         // And with a message.

@@ -143,13 +143,13 @@ struct FoundationCenterTests {
             for post in posts {
                 let (subject, number) = (post.subject, post.number)
                 if post.name == "track.paused" {
-                    try center.post(
+                    try center.enqueue(
                         TrackPaused(number: number),
-                        options: .init(subject: subject, postingStyle: .whenIdle, coalescing: coalescing))
+                        postingStyle: .whenIdle, coalescing: coalescing, options: .init(subject: subject))
                 } else {
-                    try center.post(
+                    try center.enqueue(
                         TrackChanged(number: number),
-                        options: .init(subject: subject, postingStyle: .whenIdle, coalescing: coalescing))
+                        postingStyle: .whenIdle, coalescing: coalescing, options: .init(subject: subject))
                 }
             }
         }
@@ -173,8 +173,8 @@ struct FoundationCenterTests {
         let peer = try Peer(test, "observe-untyped", "-", "-", "1000")
         expectEqual(await peer.line(), "observing")
         for number in 0...100 {
-            try center.post(
-                TrackChanged(number: number), options: .init(postingStyle: .whenIdle, coalescing: [.name, .subject]))
+            try center.enqueue(
+                TrackChanged(number: number), postingStyle: .whenIdle, coalescing: [.name, .subject])
         }
         center.postPending()
         try center.post(name: "end")

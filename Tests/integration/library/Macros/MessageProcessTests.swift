@@ -1,5 +1,6 @@
 #if Macros
     import Testing
+    import TidingsFoundation
 
     @testable import Tidings
 
@@ -55,7 +56,7 @@
             #expect(try test.center.state(for: Label.self) == Label(x: 1, city: "Rome"))
             let got = Events<Label>()
             let token = try test.center.addObserver(for: Label.self, options: .init(from: .now)) { got.add($0) }
-            try test.center.post(Label(x: 2, city: nil), options: .init(postingStyle: .asap))
+            try test.center.enqueue(Label(x: 2, city: nil), postingStyle: .asap)
             expectEqual(await got.wait(for: 2), [Label(x: 1, city: "Rome"), Label(x: 2, city: nil)])
             token.cancel()
         }
