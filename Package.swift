@@ -23,12 +23,6 @@ let package = Package(
         // What a center holds, and what dead processes left: statistics, participants, names, orphans, stale files. For
         // tools and tests; a program that posts and observes does not need it.
         .library(name: "TidingsAdministration", targets: ["TidingsAdministration"]),
-        // Forwards between a center and Foundation's NotificationCenter. A product of its own, because it needs all of
-        // Foundation, and Tidings needs FoundationEssentials alone.
-        // What programs know from Foundation: property lists as payloads, and a bridge to NotificationCenter. A product
-        // of its own, because it needs all of Foundation, and Tidings needs FoundationEssentials alone.
-        // What programs know from Foundation: property lists as payloads, SF-0011, and a bridge to NotificationCenter. A
-        // product of its own, because it needs all of Foundation, and Tidings needs FoundationEssentials alone.
         // What programs know from Foundation: property lists as payloads, SF-0011, NotificationQueue, and a bridge to
         // NotificationCenter. A product of its own, because it needs all of Foundation, and Tidings needs
         // FoundationEssentials alone.

@@ -38,9 +38,8 @@ let package = Package(
             name: "surface",
             dependencies: [
                 .product(name: "Tidings", package: "tidings"),
-                .product(name: "TidingsAdministration", package: "tidings"), "harness",
-                .product(name: "Tidings", package: "tidings"), .product(name: "TidingsFoundation", package: "tidings"),
-                "harness",
+                .product(name: "TidingsAdministration", package: "tidings"),
+                .product(name: "TidingsFoundation", package: "tidings"), "harness",
             ],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(wrapped.flatMap { ["-Xlinker", "--wrap=\($0)"] })]
