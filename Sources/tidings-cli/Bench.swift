@@ -4,31 +4,31 @@ import Foundation
 
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Measure how fast it is on this machine, beside what the machine can do at best.",
+        abstract: "Measure the speed of Tidings on this machine, and compare it with the machine's limits.",
         discussion: """
-            Each figure stands beside its limit: what processor and kernel take for the same without any library. Both are \
-            measured by turns, on two processors (the second and third, if there are as many), in a directory of its own \
-            that is gone afterwards. Takes about ten seconds, best on a machine that has nothing else to do: it says when \
-            the limits themselves were unsteady. What it measures: Benchmarks/README.md.
+            Each row compares a time with its limit: the time that processor and kernel need for the same work without \
+            a library. Both are measured alternately, on two processors (the second and third, if there are three), in \
+            a temporary directory. A run takes about ten seconds. Run it on an idle machine: it reports if the limits \
+            themselves were unsteady. Benchmarks/README.md describes the rows.
 
               tidings bench
               tidings bench --json | jq '{row, ratio}'
             """)
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
-    @Option(help: ArgumentHelp("How often limit and figure take turns.", visibility: .hidden))
+    @Option(help: ArgumentHelp("The number of rounds. Each round measures the limit and Tidings.", visibility: .hidden))
     var rounds = 9
 
-    @Option(help: ArgumentHelp("Take so many times fewer samples: for tests.", visibility: .hidden))
+    @Option(help: ArgumentHelp("Divide the number of samples by this number: for tests.", visibility: .hidden))
     var shorter = 1
 
-    @Flag(help: ArgumentHelp("Once a second process runs, wait to be interrupted: for tests.", visibility: .hidden))
+    @Flag(help: ArgumentHelp("Start the second process, then wait for a signal: for tests.", visibility: .hidden))
     var hold = false
 
     func validate() throws {
-        guard rounds >= 1, shorter >= 1 else { throw ValidationError("--rounds and --shorter are at least 1.") }
+        guard rounds >= 1, shorter >= 1 else { throw ValidationError("--rounds and --shorter must be at least 1.") }
     }
 
     func run() throws {

@@ -7,7 +7,7 @@ struct Centers: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List the names of your centers.",
         discussion: """
-            One a line, sorted; nothing if there is none. They live in $TIDINGS_DIRECTORY, or else in /dev/shm.
+            One name per line, sorted. Centers are files in $TIDINGS_DIRECTORY, or else in /dev/shm.
 
               tidings centers
             """)

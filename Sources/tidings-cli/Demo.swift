@@ -6,11 +6,12 @@ import TidingsAdministration
 
 struct Demo: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show it all at work: a host, two extensions, kills and restarts.",
+        abstract: "Run a host and two extensions, and check the promises while processes are killed and restarted.",
         discussion: """
-            Starts two more processes, posts typed payloads to them, kills and restarts one, kills posters in the middle of \
-            posting, stops an observer for longer than the ring holds, and checks that each observer got what it was promised. \
-            Takes a second or so, in a center of its own that is removed at the end. Status 1 if a promise was broken.
+            Starts two more processes, posts typed payloads to them, and kills and restarts one of them. Kills posters \
+            in the middle of a post, and stops an observer until it is more than a whole ring behind. Then checks that \
+            each observer received what Tidings promises. Takes about a second. The demo uses its own center and \
+            removes it at the end. Status 1 if a promise was broken.
 
               tidings demo
             """)
@@ -18,7 +19,7 @@ struct Demo: ParsableCommand {
     /// In seconds; long enough for a machine under load. The limit only ends a demo that hangs.
     private static let limit = 60.0
 
-    @Flag(help: ArgumentHelp("After introducing everybody, wait to be interrupted: for tests.", visibility: .hidden))
+    @Flag(help: ArgumentHelp("Start all processes, then wait for a signal: for tests.", visibility: .hidden))
     var hold = false
 
     func run() throws {
@@ -46,7 +47,7 @@ struct Demo: ParsableCommand {
     }
 
     private func introduce(_ host: DemoHost) throws {
-        try Terminal.print("  host       pid \(getpid())  posts, and hears what the others answer")
+        try Terminal.print("  host       pid \(getpid())  posts, and receives the answers")
         for name in ["lyrics", "scrobbler"] {
             let process = try host.start(name)
             try Terminal.print("  \(name.padded(to: 9))  pid \(process.pid)  observes, and answers each notification")
@@ -54,7 +55,7 @@ struct Demo: ParsableCommand {
     }
 
     private func playTracks(_ host: DemoHost) throws {
-        try Terminal.print("\nTyped payloads: what was posted, and how long after each extension had heard it")
+        try Terminal.print("\nTyped payloads: each post, and its latency to each extension")
         try postState(host, isRetained: true)
         for _ in 0..<4 { try postTrack(host) }
         try postArtwork(host)
@@ -62,14 +63,14 @@ struct Demo: ParsableCommand {
 
     /// - Returns: the number of notifications of each kind that the extension had received when it was killed.
     private func killAndRestart(_ host: DemoHost) throws -> [Kind: Int] {
-        try Terminal.print("\nlyrics killed by SIGKILL; the others go on")
+        try Terminal.print("\nlyrics killed by SIGKILL; the other processes go on")
         let heard = host.posted.mapValues(\.count)
         try host.kill("lyrics")
         for _ in 0..<2 { try postTrack(host) }
         let process = try host.start("lyrics")
         let number = host.posted[.state, default: []].count - 1
         _ = try host.heard(.state, number, by: "lyrics")
-        try Terminal.print("lyrics restarted, pid \(process.pid); was given the retained PlayerState \(number) at once")
+        try Terminal.print("lyrics restarted, pid \(process.pid); received the retained PlayerState \(number) at once")
         for _ in 0..<3 { try postTrack(host) }
         try postState(host, isRetained: false)
         try postArtwork(host)
@@ -78,7 +79,7 @@ struct Demo: ParsableCommand {
 
     /// Kills posters at random moments of a tight loop, often in the middle of a post.
     private func killPosters(_ host: DemoHost) throws {
-        try Terminal.print("\nPosters killed by SIGKILL while they post in a tight loop: what each observer got of it")
+        try Terminal.print("\nPosters killed by SIGKILL while they post in a tight loop: what each observer received")
         for run in Int64(1)...6 {
             let name = "poster \(run)"
             host.stage.activity.withLock { $0 = "waiting for \(name)" }
@@ -103,7 +104,7 @@ struct Demo: ParsableCommand {
         let slots = try host.center.statistics.slots
         let count = slots + slots / 2
         try Terminal.print(
-            "\nscrobbler stopped by SIGSTOP while \(count.grouped) are posted to a ring of \(slots.grouped)")
+            "\nscrobbler stopped by SIGSTOP during \(count.grouped) posts to a ring of \(slots.grouped) slots")
         host.stage.activity.withLock { $0 = "waiting for the scrobbler to stop" }
         try scrobbler.stop()
         // Slowly enough for the other observers, so that they miss nothing.

@@ -8,17 +8,18 @@ struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check each of your centers.",
         discussion: """
-            Says for each whether it opens, who has it open, and what the dead left behind and why. That harms nobody and is \
-            tidied up when its place is needed; --repair does it now, and others go on undisturbed. Also finds files that \
-            creators and removers left when they were killed. Status 1 if a center can't be opened.
+            Prints for each center whether it opens, how many participants it has, and each orphan of a dead \
+            participant with its cause. Orphans are harmless: posters and observers reclaim them when they need the \
+            space. --repair reclaims them now, without disturbing other processes. The command also finds stale files \
+            of killed creators and removers. Status 1 if a center can't be opened.
 
               tidings doctor
             """)
 
-    @Flag(help: "Tidy up what dead participants left, and delete what nobody needs.")
+    @Flag(help: "Reclaim the orphans of dead participants, and delete stale files.")
     var repair = false
 
-    @Flag(help: "Look also into a directory where another user may rename files, and so replace a center.")
+    @Flag(help: "Check also centers in a directory where another user may rename files, and so replace a center.")
     var sharedDirectory = false
 
     func run() throws {
@@ -60,12 +61,13 @@ struct Doctor: ParsableCommand {
         var finding = "opens: \(counted(others.count - dead.count, "participant")) alive, \(dead.count.grouped) dead"
         var lines: [String] = []
         if repair {
-            finding += " (\(try center.reclaim().grouped) tidied up)"
-            let left = try center.orphans
-            lines = stale.filter { !$0.isForItsHolder }.map { "mended: \($0.text)" }
-            lines += DoctorFindings.lines(left, dead: []).filter(\.isForItsHolder).map { "left: \($0.text)" }
+            finding += " (\(try center.reclaim().grouped) reclaimed)"
+            let remaining = try center.orphans
+            lines = stale.filter { !$0.isForItsHolder }.map { "reclaimed: \($0.text)" }
+            lines += DoctorFindings.lines(remaining, dead: []).filter(\.isForItsHolder)
+                .map { "not reclaimed: \($0.text)" }
         } else {
-            if stale.contains(where: { !$0.isForItsHolder }) { finding += " (harmless; --repair tidies up)" }
+            if stale.contains(where: { !$0.isForItsHolder }) { finding += " (harmless; --repair reclaims the orphans)" }
             lines = stale.map { "stale: \($0.text)" }
         }
         let statistics = try center.statistics
@@ -76,14 +78,17 @@ struct Doctor: ParsableCommand {
         let why =
             switch staleFile.kind {
             case .unfinishedCenter: "its creator was killed before the center was finished"
-            case .writersFile: "it belongs to a center that is gone, or was never finished"
-            case .halfRemovedCenter: "its remover was killed half-way; those who have it open know that it is removed"
+            case .writersFile: "it belongs to a center that was removed, or was never finished"
+            case .halfRemovedCenter:
+                "its remover was killed before the end; processes that have it open know that it is removed"
             }
         let fate =
             staleFile.isDeleted
             ? "deleted" : repair ? "can't be deleted, check the directory's permissions" : "--repair deletes it"
-        return
-            "\(staleFile.isDeleted ? "mended" : "stale"): file \(staleFile.file.printable), \(staleFile.memory.asBytes): \(why); \(fate)"
+        return """
+            \(staleFile.isDeleted ? "reclaimed" : "stale"): file \(staleFile.file.printable), \
+            \(staleFile.memory.asBytes): \(why); \(fate)
+            """
     }
 
     private func space(in directory: String) -> String {

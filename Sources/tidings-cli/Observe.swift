@@ -9,8 +9,8 @@ struct Observe: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print notifications as they arrive.",
         discussion: """
-            One line a notification, written at once. Standard error says when the observer is registered (everything posted \
-            after that line is printed), and how many notifications were missed, whenever any were.
+            Prints one line for each notification, at once. Standard error reports when the observer is registered \
+            (every notification posted after that line is printed), and how many notifications the observer missed.
 
               tidings observe com.example.changed
               tidings observe 'com.example.*'
@@ -18,21 +18,23 @@ struct Observe: ParsableCommand {
               tidings observe com.example.saved --count 1 --timeout 10 && echo saved
               tidings observe com.example.saved --exec 'jq -r .path | xargs process'
 
-            A name that ends in * stands for all names that begin with what is before it (quote it, or the shell looks for files); \
-            no other name wakes the command. Only with --read-only all names of the center do, as with --all: what was not asked for \
-            is left out here, and what is said of missed ones counts all names. Values of these names that were kept before (--retain, \
-            state) come first, in the order they were posted in.
+            A name that ends in * stands for all names with the prefix before the * (quote it, or the shell searches \
+            for files). Posts under other names do not wake the command. With --read-only and such a name, posts under \
+            every name wake it: the command prints only the requested notifications, but the number of missed ones \
+            counts all names. Retained values (post --retain, state set) come first, in the order of their posts.
 
-            With --exec, commands run one after the other, in the order of the notifications, and what comes meanwhile waits: up to \
-            8,192 notifications or 64 MiB, then the oldest are dropped and told as missed. A command that fails is told on standard \
-            error, and the next notification is its next chance.
+            With --exec, the commands run one at a time, in the order of the notifications. Meanwhile, up to 8,192 \
+            notifications or 64 MiB wait; then the oldest are dropped and reported as missed. If a command fails, \
+            standard error reports it, and the next notification runs the command again.
 
-            If the center is removed, the command says so and ends with status 1. With --follow it goes on in the next center of the \
-            name, which it creates if the center is yours; with --read-only, or for another owner, it waits until there is one. It says when \
-            it does, and begins with the values kept there. If a file that is no center takes the name, the command ends with status 1.
+            If the center is removed, the command reports it and ends with status 1. With --follow it goes on in the \
+            next center of that name, which it creates if the center is yours; with --read-only, or for another owner, \
+            it waits for the next center. It reports when it goes on, and begins with the retained values there. If a \
+            file that is not a center takes the name, the command ends with status 1.
 
-            SIGINT (Control-C) and SIGTERM end it with status 0; so does a reader of its output that goes away. A command of --exec \
-            that is under way gets a second to come to its end, and is left alone if it takes longer; no other is started.
+            SIGINT (Control-C), SIGTERM and the end of the program that reads the output end the command with status \
+            0. If a command of --exec is running then, it has one second to end. After that second it keeps running, \
+            and no other command is started.
             """)
 
     enum From: String, ExpressibleByArgument, CaseIterable {
@@ -44,7 +46,7 @@ struct Observe: ParsableCommand {
     }
 
     @Argument(
-        help: "The names to observe; com.example.* for all that begin with com.example.",
+        help: "The names to observe; com.example.* for all names with the prefix com.example.",
         completion: .custom(Completions.observedNames))
     var names: [String] = []
 
@@ -52,45 +54,48 @@ struct Observe: ParsableCommand {
 
     @Flag(
         name: .customLong("read-only"),
-        help:
-            "Open the center with no more than permission to read: one of another user, who lets you (mode 0644 or 0640)."
-    )
+        help: """
+            Open the center for reading only, as for a center whose owner permits other users to observe it (mode 0644 \
+            or 0640).
+            """)
     var isReadOnly = false
 
     @Flag(
-        help:
-            "When the center is removed, go on in the next one of its name, as tail -F does, instead of ending with status 1."
-    )
+        help: """
+            When the center is removed, go on in the next center of its name, as tail -F does, instead of ending with \
+            status 1.
+            """)
     var follow = false
 
     @Flag(help: "Observe all names.")
     var all = false
 
-    @Option(help: ArgumentHelp("End after that many notifications.", valueName: "n"))
+    @Option(help: ArgumentHelp("End after this number of notifications.", valueName: "n"))
     var count: Int?
 
     @Option(
-        help: ArgumentHelp("End after that time; with status 2 if there were fewer than --count.", valueName: "seconds")
-    )
+        help: ArgumentHelp(
+            "End after this time, with status 2 if there were fewer notifications than --count.", valueName: "seconds"))
     var timeout: Double?
 
-    @Option(help: "Start with what is posted from now on, or with the oldest that is still there.")
+    @Option(help: "Start with the next notification that is posted, or with the oldest one in the ring.")
     var from = From.now
 
-    @Option(help: "Only those posted with this subject.")
+    @Option(help: "Observe only notifications posted with this subject.")
     var subject: String?
 
     @Option(
         help: """
-            pretty, or json: an object a line with sequence, name, subject (or null), payload, postedAt (UTC), pid and uid, and retained or cleared where that is true.
+            pretty, or json: one object per line with sequence, name, subject (or null), payload, postedAt (UTC), pid \
+            and uid; also retained or cleared if true.
             """)
     var format = Format.pretty
 
     @Option(
         help: ArgumentHelp(
             """
-            Run this by "sh -c" for each notification, one at a time and in order, with the payload as JSON on its standard \
-            input and TIDINGS_NAME, TIDINGS_SEQUENCE and TIDINGS_SUBJECT in its environment.
+            Run this by "sh -c" for each notification, one at a time and in order. Its standard input is the payload \
+            as JSON; its environment has TIDINGS_NAME, TIDINGS_SEQUENCE and TIDINGS_SUBJECT.
             """, valueName: "command"))
     var exec: String?
 

@@ -8,13 +8,13 @@ struct Post: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Post a notification.",
         discussion: """
-            Without a payload option the payload is empty. A Swift program gets JSON as the type it observes:
+            Without a payload option the payload is empty. A Swift program decodes JSON as the type that it observes:
 
-              tidings post com.example.player.trackChanged --json '{"title":"So What","artist":"Miles Davis","position":0}'
+              tidings post com.example.player.trackChanged --json '{"title":"So What","artist":"Miles Davis"}'
 
             In this JSON a date is a number of seconds since 1970, as "tidings observe" prints it.
 
-            One notification for each line of another command's output:
+            To post one notification for each line of another command's output:
               inotifywait -m /srv/in | tidings post com.example.files --stdin-lines
             """)
 
@@ -24,7 +24,7 @@ struct Post: ParsableCommand {
 
     @OptionGroup var options: CenterOptions
 
-    @Option(help: "The payload, as JSON. It is checked, and posted as it is.")
+    @Option(help: "The payload, as JSON. The text must be valid JSON, and is posted unchanged.")
     var json: String?
 
     @Option(help: "The payload, as text.")
@@ -33,21 +33,24 @@ struct Post: ParsableCommand {
     @Option(help: ArgumentHelp("The payload: the bytes of this file.", valueName: "path"), completion: .file())
     var file: String?
 
-    @Flag(help: "Post each line of standard input, as text, as soon as it is there.")
+    @Flag(help: "Post each line of standard input as text, as soon as it is complete.")
     var stdinLines = false
 
-    @Option(help: "Whom or what it is about; observers can ask for one subject only.")
+    @Option(help: "The subject of the notification. An observer can observe one subject only.")
     var subject: String?
 
     @Flag(
-        help: "Keep it for observers that register later, until the next retained one of this name. Not with --subject."
-    )
+        help: """
+            Make it the name's retained value: observers that register later receive it, until a new value replaces \
+            it. Not with --subject.
+            """)
     var retain = false
 
-    @Option(help: ArgumentHelp("Post it that many times.", valueName: "n"))
+    @Option(help: ArgumentHelp("Post it this number of times.", valueName: "n"))
     var count = 1
 
-    @Option(help: ArgumentHelp("How long a lossless observer that is behind may hold this up.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("The timeout: how long a post may wait for a lossless observer.", valueName: "seconds"))
     var deadline: Double?
 
     func validate() throws {

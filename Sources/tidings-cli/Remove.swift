@@ -8,10 +8,10 @@ struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Delete a center.",
         discussion: """
-            No process can open it any more. Processes that have it open are told: an observer at once, a poster by its \
-            next post. As that ends what they do, the command names them and refuses, unless --force is given. It also \
-            refuses if it can't tell which processes have the center open. Readers of another user can't be seen: the \
-            kernel shows them to root alone. The command deletes nothing that isn't a center.
+            Afterwards no process can open the center. Processes that have it open are told: an observer at once, a \
+            poster at its next post. Without --force, the command refuses while processes have the center open, and \
+            names them. It also refuses if it can't find out which processes have it open. It can't see readers of \
+            another user, because the kernel shows them to root only. The command deletes only centers, no other file.
 
               tidings remove com.example.player
             """)
@@ -35,8 +35,8 @@ struct Remove: ParsableCommand {
         } catch {
             throw Failure(
                 """
-                can't remove center "\(center)": which processes have it open can't be told (\(error.message)); mend that, \
-                or use --force
+                can't remove center "\(center)": can't find out which processes have it open (\(error.message)); \
+                correct that, or use --force
                 """)
         }
         // A reader is no participant, so it is found by its mapping alone. A participant in another pid namespace, or
@@ -51,8 +51,8 @@ struct Remove: ParsableCommand {
         let more = users.count > names.count ? " and \(users.count - names.count) more" : ""
         throw Failure(
             """
-            can't remove center "\(center)": \(names.joined(separator: ", "))\(more) \(users.count == 1 ? "has" : "have") it open; end \
-            \(users.count == 1 ? "it" : "them"), or use --force
+            can't remove center "\(center)": \(names.joined(separator: ", "))\(more) \
+            \(users.count == 1 ? "has" : "have") it open; end \(users.count == 1 ? "it" : "them"), or use --force
             """)
     }
 

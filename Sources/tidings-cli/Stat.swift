@@ -6,10 +6,10 @@ import TidingsAdministration
 
 struct Stat: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what happens in a center: numbers, participants, names.",
+        abstract: "Show a center's numbers, participants and names.",
         discussion: """
-            This command opens the center to look at it, and is one of the participants itself; not in a center that it may \
-            only read, where it can't tell who lives either.
+            This command opens the center, and so is one of its participants. In a center that it may only read, it is \
+            no participant, and can't find out which participants are alive.
 
               tidings stat --center com.example.player
               tidings stat --watch --json | jq .posted
@@ -17,10 +17,10 @@ struct Stat: ParsableCommand {
 
     @OptionGroup var options: CenterOptions
 
-    @Flag(help: "Show it again every second, until interrupted.")
+    @Flag(help: "Show the center again every second, until interrupted.")
     var watch = false
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     func run() throws {
@@ -137,9 +137,9 @@ private struct Picture: Encodable {
     var text: String {
         var lines = [
             "center        \(center.printable), \(path.printable), format \(formatVersion)",
-            "posted        \(posted.grouped), oldest still there #\(oldestSequence), revoked \(revoked.grouped)",
+            "posted        \(posted.grouped), oldest in the ring #\(oldestSequence), revoked \(revoked.grouped)",
             "ring          \(counted(slots, "notification"))",
-            "payloads      up to \(maximumPayloadSize.asBytes), \(chunks.grouped) of \(chunkLimit.grouped) places beside the ring",
+            "payloads      up to \(maximumPayloadSize.asBytes), \(chunks.grouped) of \(chunkLimit.grouped) chunks",
             "memory        \(memory.asBytes)",
             "observers     \(observers.grouped) of \(observerLimit.grouped), \(observersAsleep.grouped) asleep, "
                 + "\(observersLossless.grouped) lossless",
@@ -156,7 +156,8 @@ private struct Picture: Encodable {
             let subject = name.subject.map { " [\($0.printable)]" } ?? ""
             lines.append(
                 "  \(name.name.printable)\(subject), \(counted(name.observers, "observer"))"
-                    + (name.isRetained ? ", retained value" : "") + (name.isPrefix ? ", all that begin so" : ""))
+                    + (name.isRetained ? ", retained value" : "")
+                    + (name.isPrefix ? ", all names with this prefix" : ""))
         }
         return lines.joined(separator: "\n")
     }

@@ -4,10 +4,11 @@ import Tidings
 
 struct State: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Get or set the value that is kept for a name.",
+        abstract: "Get or set the retained value of a name.",
         discussion: """
-            The value is the last notification of that name that was posted with --retain, or set here; setting it tells the \
-            name's observers. A name has one value: where each of several subjects has one, put the subject into the name.
+            The retained value is the last notification of that name that was posted with --retain or set here. \
+            Setting it notifies the name's observers. Each name keeps one value. To keep one for each subject, put the \
+            subject into the name.
 
               tidings state set com.example.player.volume 0.5
               tidings state get com.example.player.volume
@@ -16,9 +17,9 @@ struct State: ParsableCommand {
 
     struct Get: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print the value of a name, as JSON.",
+            abstract: "Print the retained value of a name, as JSON.",
             discussion: """
-                Fails with status 1 if there is none.
+                Fails with status 1 if the name has no retained value.
 
                   tidings state get com.example.player.volume
                 """)
@@ -28,13 +29,13 @@ struct State: ParsableCommand {
 
         @OptionGroup var options: CenterOptions
 
-        @Flag(help: "Print the value's bytes as they are.")
+        @Flag(help: "Print the value's bytes unchanged.")
         var raw = false
 
         func run() throws {
             let center = try options.openToRead()
             guard let value = try center.rawState(for: Center.Name(name)) else {
-                throw Failure("center \(options.center) keeps no value for \(name)")
+                throw Failure("center \(options.center) has no retained value for \(name)")
             }
             if raw {
                 try Terminal.write(value.bytes)
@@ -46,9 +47,9 @@ struct State: ParsableCommand {
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Keep a value for a name, and tell the name's observers.",
+            abstract: "Set the retained value of a name, and notify the name's observers.",
             discussion: """
-                A value that is JSON is kept as JSON, any other as text.
+                A value that is valid JSON is stored as JSON, any other value as text.
 
                   tidings state set com.example.player '{"playing": true}'
                   tidings state set com.example.player --clear
@@ -62,10 +63,10 @@ struct State: ParsableCommand {
 
         @OptionGroup var options: CenterOptions
 
-        @Flag(help: "Keep the value as text, even if it is JSON.")
+        @Flag(help: "Store the value as text, even if it is valid JSON.")
         var text = false
 
-        @Flag(help: "Forget the value.")
+        @Flag(help: "Clear the retained value.")
         var clear = false
 
         func validate() throws {

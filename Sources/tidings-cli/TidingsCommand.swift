@@ -17,8 +17,9 @@ struct TidingsCommand: ParsableCommand {
             In another:
               tidings post com.example.changed --json '{"volume": 0.5}'
 
-            Centers live in $TIDINGS_DIRECTORY, or else in /dev/shm. Exit status: 0 done, 1 failed (one line on standard error \
-            says why), 2 time-out of "observe --timeout" with fewer than --count, 64 wrong usage.
+            Centers are files in $TIDINGS_DIRECTORY, or else in /dev/shm. Exit status: 0 done, 1 failed (one line on \
+            standard error says why), 2 timeout of "observe --timeout" with fewer notifications than --count, 64 wrong \
+            usage.
             """,
         version: "0.2.0",
         subcommands: [

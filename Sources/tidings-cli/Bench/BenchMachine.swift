@@ -13,7 +13,7 @@ final class BenchMachine {
     init(stage: BenchStage, rounds: Int, shorter: Int) throws {
         var processors = [Int32](repeating: 0, count: 1024)
         let count = Int(bench_cores(&processors, 1024))
-        guard count >= 1 else { throw Failure("can't find out which processors there are", errno: Int32(-count)) }
+        guard count >= 1 else { throw Failure("can't read the processors of this process", errno: Int32(-count)) }
         self.rounds = rounds
         self.shorter = shorter
         directory = stage.directory

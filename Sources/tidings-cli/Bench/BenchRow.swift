@@ -29,7 +29,7 @@ struct BenchRow {
 
     static var all: [BenchRow] {
         [
-            BenchRow(id: "post", title: "post, 64 B, nobody observing", limitTitle: "fetch_add") { machine, alternate in
+            BenchRow(id: "post", title: "post, 64 B, no observer", limitTitle: "fetch_add") { machine, alternate in
                 let poster = try BenchPoster(center: machine.name("alone"))
                 try alternate({ try fetchAdd(machine) }, { try poster.post(machine) })
             },
@@ -81,7 +81,7 @@ struct BenchRow {
                 try alternate(limit, ours)
             },
             BenchRow(
-                id: "lossless", title: "to a lossless observer, 64 B each, a message",
+                id: "lossless", title: "to a lossless observer, per 64 B message",
                 limitTitle: "ring for one poster",
                 needsTwo: true, isThroughput: true
             ) { machine, alternate in

@@ -40,7 +40,8 @@ final class BenchStage: Sendable {
         Thread.detachNewThread { [self] in
             let reason = finish.wait(seconds: Self.limit)
             guard tearDown() else { return }
-            Terminal.note(reason == nil ? "the benchmark hangs: ended" : "the benchmark was interrupted")
+            let ending = reason == nil ? "did not end within \(Int(Self.limit)) s" : "was interrupted"
+            Terminal.note("the benchmark \(ending)")
             exit(1)
         }
     }

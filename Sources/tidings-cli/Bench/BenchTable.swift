@@ -84,25 +84,30 @@ final class BenchTable {
 
     func printFoot(leftOut: [BenchRow]) throws {
         let warning = unsteady.max().map { most in
-            "NOT QUIET: a limit's slowest round took \(String(format: "%.1f", most)) times as long as its fastest (marked ~). "
-                + "Ratios may be off; repeat it when the machine has nothing else to do."
+            """
+            UNSTEADY: a limit's slowest round took \(String(format: "%.1f", most)) times as long as its fastest \
+            (marked ~). The ratios may be wrong; run it again on an idle machine.
+            """
         }
         let missing = leftOut.map(\.title).joined(separator: "; ")
         guard !json else {
             // With --json, standard output has only the objects.
             if let warning { Terminal.note(warning) }
-            if !missing.isEmpty { Terminal.note("one processor only, left out: \(missing)") }
+            if !missing.isEmpty { Terminal.note("only one processor; not measured: \(missing)") }
             return
         }
         let seconds = String(format: "%.0f s", Date().timeIntervalSince(started))
         try Terminal.print("")
         if !missing.isEmpty {
-            try Terminal.print("One processor only. Left out, because both sides must run at once: \(missing).")
+            try Terminal.print("Only one processor. Not measured, because both processes must run at once: \(missing).")
         }
         if let warning { try Terminal.print(warning) }
         try Terminal.print(
-            "Median of \(counted(machine.rounds, "round")), limit and Tidings by turns, in \(seconds). "
-                + "Ratio: so many times the limit; of the lossless row, that part of its throughput.")
+            """
+            Median of \(counted(machine.rounds, "round")), limit and Tidings measured alternately, in \(seconds). \
+            Ratio: the time of Tidings divided by the limit; in the lossless row, its throughput divided by the \
+            limit's.
+            """)
     }
 
     private func line(_ cells: [String]) throws {

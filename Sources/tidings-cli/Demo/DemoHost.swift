@@ -72,7 +72,7 @@ final class DemoHost {
     @discardableResult
     func post(_ kind: Kind, _ message: (Int) throws -> Void) throws -> [String: UInt64] {
         let number = posted[kind, default: []].count
-        stage.activity.withLock { $0 = "waiting for \(kind) \(number) to be heard" }
+        stage.activity.withLock { $0 = "waiting until each extension receives \(kind) \(number)" }
         try message(number)
         posted[kind, default: []].append(number)
         var latencies: [String: UInt64] = [:]
@@ -90,7 +90,7 @@ final class DemoHost {
 
     /// Posts a loop of ticks, no faster than the named extension receives them.
     func postTicks(_ count: Int, run: Int64, heardBy name: String) throws {
-        stage.activity.withLock { $0 = "waiting for \(name) to hear loop \(run)" }
+        stage.activity.withLock { $0 = "waiting until \(name) receives loop \(run)" }
         for number in 1...Int64(count) {
             let wantsAnswer = number.isMultiple(of: 256)
             try center.post(Tick(run: run, number: number - 1, mark: wantsAnswer ? 1 : 0))
@@ -103,7 +103,7 @@ final class DemoHost {
     ///
     /// - Returns: the ticks that the host and each extension received.
     func end(_ run: Int64, posted count: ClosedRange<Int>) throws -> [(name: String, run: TickRun)] {
-        stage.activity.withLock { $0 = "waiting for the end of loop \(run) to be heard" }
+        stage.activity.withLock { $0 = "waiting until each observer receives the end of loop \(run)" }
         ticks[run] = count
         try center.post(Tick.end(of: run))
         let find = { (what: Answer.What) -> TickRun? in if case .ticked(let found) = what { found } else { nil } }

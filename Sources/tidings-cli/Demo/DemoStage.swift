@@ -26,7 +26,7 @@ final class DemoStage: Sendable {
             let doing = activity.withLock { $0 }
             Terminal.note(
                 reason == nil
-                    ? "the demo hangs: after \(Int(limit)) s it was still \(doing)"
+                    ? "the demo did not end within \(Int(limit)) s: it was \(doing)"
                     : "the demo was interrupted while it was \(doing)")
             exit(1)
         }

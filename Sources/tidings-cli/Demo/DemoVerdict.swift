@@ -22,8 +22,10 @@ struct DemoVerdict {
 
     private mutating func check(_ host: DemoHost) {
         for (name, seen) in host.reports.sorted(by: { $0.key < $1.key }) {
-            if seen.allDisordered > 0 { problems.append("\(name) got \(seen.allDisordered) out of order or twice") }
-            if seen.damaged > 0 { problems.append("\(name) got \(counted(seen.damaged, "damaged payload"))") }
+            if seen.allDisordered > 0 {
+                problems.append("\(name) received \(seen.allDisordered) out of order or twice")
+            }
+            if seen.damaged > 0 { problems.append("\(name) received \(counted(seen.damaged, "damaged payload"))") }
             if name != "host" { checkMessages(of: name, seen, host) }
             checkTicks(of: name, seen, host)
         }
@@ -32,7 +34,7 @@ struct DemoVerdict {
         for run in host.ticks.keys.sorted() {
             let whole = host.reports.compactMap { $1.runs.first { $0.run == run } }.filter { $0.missed == 0 }
             if Set(whole.map(\.received)).count > 1 {
-                problems.append("the observers saw different ends of loop \(run)")
+                problems.append("the observers received different ends of loop \(run)")
             }
         }
     }
@@ -43,26 +45,32 @@ struct DemoVerdict {
         for kind in Kind.allCases {
             let expected = Array(host.posted[kind, default: []].dropFirst(host.before[name]?[kind] ?? 0))
             let got = seen.numbers[kind, default: []]
-            if got != expected { problems.append("\(name) should have got \(kind) \(expected), but got \(got)") }
+            if got != expected {
+                problems.append("\(name) should have received \(kind) \(expected), but received \(got)")
+            }
             if let missed = seen.missed[kind] {
-                problems.append("\(name) was told of \(missed) \(kind) missed, of none lost")
+                problems.append("\(name) was told that it missed \(missed) \(kind), and it missed none")
             }
         }
         let retained = (host.before[name]?[.state] ?? 0) > 0 ? [0] : []
-        if seen.retained != retained { problems.append("\(name) got \(seen.retained) as retained, not \(retained)") }
+        if seen.retained != retained {
+            problems.append("\(name) received \(seen.retained) as retained values, not \(retained)")
+        }
     }
 
     private mutating func checkTicks(of name: String, _ seen: Observations, _ host: DemoHost) {
-        if seen.runs.map(\.run) != host.ticks.keys.sorted() { problems.append("\(name) didn't see all loops in order") }
+        if seen.runs.map(\.run) != host.ticks.keys.sorted() {
+            problems.append("\(name) did not receive all loops in order")
+        }
         for run in seen.runs {
             if run.miscounted > 0 {
                 problems.append(
-                    "\(name) was told \(counted(run.miscounted, "wrong number")) of missed ones in loop \(run.run)")
+                    "\(name) was told \(counted(run.miscounted, "wrong number")) of missed ticks in loop \(run.run)")
             }
             let total = run.received + run.missed
             if let posted = host.ticks[run.run], !posted.contains(total) {
                 problems.append(
-                    "\(name) got \(run.received) and missed \(run.missed) of loop \(run.run), which posted \(posted)")
+                    "\(name) received \(run.received) and missed \(run.missed) of \(posted) ticks in loop \(run.run)")
             }
         }
     }

@@ -9,7 +9,7 @@ struct CenterOptions: ParsableArguments {
         completion: .custom(Completions.centers))
     var center = "default"
 
-    @Option(help: ArgumentHelp("The user whose center it is, by name or number. Default: yourself.", valueName: "user"))
+    @Option(help: ArgumentHelp("The user that owns the center, by name or number. Default: you.", valueName: "user"))
     var owner: String?
 
     @Flag(help: "Open the center also in a directory where another user may rename files, and so replace it.")

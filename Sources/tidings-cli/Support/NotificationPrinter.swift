@@ -62,7 +62,8 @@ final class NotificationPrinter: Sendable {
         return """
             {"sequence":\(envelope.sequence),"name":\(notification.name.rawValue.jsonString),\
             "subject":\(envelope.subject?.jsonString ?? "null"),"payload":\(notification.payload.json.printable),\
-            "postedAt":"\(timestamp(envelope.postedAtNanoseconds))","pid":\(envelope.poster.pid),"uid":\(envelope.poster.uid)\
+            "postedAt":"\(timestamp(envelope.postedAtNanoseconds))",\
+            "pid":\(envelope.poster.pid),"uid":\(envelope.poster.uid)\
             \(envelope.isRetained ? ",\"retained\":true" : "")\(envelope.isCleared ? ",\"cleared\":true" : "")}
             """
     }

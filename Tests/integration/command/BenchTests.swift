@@ -5,10 +5,10 @@ import Testing
 
 @testable import tidings
 
-/// That it measures and cleans up; never how long anything takes.
+/// `tidings bench` measures every row and cleans up. The tests expect no duration.
 @Suite(.serialized)
 struct BenchTests {
-    /// A whole run, as short as it can be.
+    /// A complete run, as short as possible.
     private static let short = ["bench", "--rounds", "1", "--shorter", "1000"]
 
     @Test(.timeLimit(.minutes(10)))
@@ -41,7 +41,7 @@ struct BenchTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func onOneProcessorItSaysWhatItLeavesOut() async throws {
+    func onOneProcessorItReportsTheRowsThatItSkips() async throws {
         let directory = try CenterDirectory()
         let bench = try Self.onOneProcessor { try Invocation(Self.short + ["--json"], in: directory) }
         expectEqual(await bench.ending(), 0)
@@ -72,13 +72,13 @@ struct BenchTests {
         _ = await bench.output.first { $0 == "holding" }
         bench.send(SIGKILL)
         expectEqual(await bench.ending(), -SIGKILL)
-        // To the end: until its child processes, which inherited that pipe, have gone too.
+        // The output ends when the child processes have ended too, because they inherited the pipe.
         _ = await bench.errors.all()
         #expect(directory.files.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func withoutADirectoryItFailsInALine() async throws {
+    func withoutADirectoryItFailsWithOneLine() async throws {
         let directory = try CenterDirectory()
         try FileManager.default.removeItem(atPath: directory.path)
         let outcome = try await tidings("bench", in: directory)
@@ -88,7 +88,7 @@ struct BenchTests {
     }
 
     @Test
-    func unsteadyLimitsAreSeen() throws {
+    func unsteadyLimitsAreMarked() throws {
         let row = try #require(BenchRow.all.first)
         func result(_ limits: [UInt64]) -> BenchResult {
             BenchResult(row, limits: limits.map { [$0, $0, $0] }, ours: limits.map { _ in [300_000] })
@@ -104,7 +104,7 @@ struct BenchTests {
         return Array(found[..<max(0, Int(bench_cores(&found, 1024)))])
     }
 
-    /// What is started meanwhile inherits that this thread may use one processor only.
+    /// Restricts this thread to one processor. A process that `body` starts inherits the restriction.
     private static func onOneProcessor<Result>(_ body: () throws -> Result) rethrows -> Result {
         let all = processors
         bench_pin(all[0])

@@ -5,7 +5,7 @@ import Tidings
 
 @testable import tidings
 
-/// The commands that look at centers: centers, stat, state, doctor, remove.
+/// The commands that inspect centers: centers, stat, state, doctor, remove.
 @Suite(.serialized)
 struct CenterCommandTests {
     @Test(.timeLimit(.minutes(10)))
@@ -17,12 +17,12 @@ struct CenterCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func statTellsNumbersParticipantsAndNames() async throws {
+    func statPrintsNumbersParticipantsAndNames() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("com.example.a", in: directory)
         try await tidings("post", "com.example.a", "--count", "7", in: directory)
         let stat = object(try await tidings("stat", "--json", in: directory).output.first)
-        // Positions: a post that was revoked, because its poster had no processor for 2 ms, has used two.
+        // `posted` counts positions. A post that was revoked, because its poster did not run for 2 ms, has used two.
         let posted = try #require(stat["posted"] as? Int)
         #expect(posted >= 7 && posted < 14)
         #expect(stat["observers"] as? Int == 1)
@@ -38,7 +38,7 @@ struct CenterCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func statTellsWhoHoldsPostersBack() async throws {
+    func statPrintsWhichObserverHoldsPostersBack() async throws {
         let directory = try CenterDirectory()
         let (center, mayReturn) = (try directory.center(slots: 256), DispatchSemaphore(value: 0))
         let token = try center.addObserver(forNames: ["a"], options: .init(lossless: true)) { _ in mayReturn.wait() }
@@ -46,7 +46,7 @@ struct CenterCommandTests {
         #expect(stat["observersLossless"] as? Int == 1)
         var text = try await tidings("stat", in: directory).output
         #expect(text.contains { $0.contains("1 observer, 1 lossless, 0 behind") })
-        // It takes no more, and posts are refused in the end.
+        // The observer takes no more, so at last a post is refused.
         while (try? center.post(name: "a", payload: .empty)) != nil {}
         stat = object(try await tidings("stat", "--json", in: directory).output.first)
         let own = (stat["participants"] as? [[String: Any]])?.first { $0["pid"] as? Int32 == getpid() }
@@ -74,7 +74,7 @@ struct CenterCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func lookingCreatesNothing() async throws {
+    func inspectingCreatesNothing() async throws {
         let directory = try CenterDirectory()
         try await tidings("stat", in: directory)
         try await tidings("state", "get", "a", in: directory)
@@ -89,7 +89,7 @@ struct CenterCommandTests {
             (["0.5"], "0.5", "0.5"), ([#"{"a": [1]}"#], #"{"a":[1]}"#, #"{"a": [1]}"#), (["loud"], #""loud""#, "loud"),
             (["0.5", "--text"], #""0.5""#, "0.5"),
         ])
-    func stateKeepsAValue(arguments: [String], json: String, raw: String) async throws {
+    func stateSetRetainsAValue(arguments: [String], json: String, raw: String) async throws {
         let directory = try CenterDirectory()
         let set = try Invocation(["state", "set", "a"] + arguments, in: directory)
         expectEqual(await set.ending(), 0)
@@ -99,7 +99,7 @@ struct CenterCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func stateTellsObserversAndCanBeForgotten() async throws {
+    func stateSetNotifiesObserversAndClearRemovesTheValue() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "1", "--format", "json", in: directory)
         try await tidings("state", "set", "a", "1", in: directory)
@@ -161,13 +161,13 @@ struct CenterCommandTests {
         try file.close()
         let refused = try await tidings("remove", "default", in: directory)
         #expect(refused.status == 1)
-        #expect(refused.errors.joined().contains("which processes have it open can't be told"), "\(refused.errors)")
+        #expect(refused.errors.joined().contains("can't find out which processes have it open"), "\(refused.errors)")
         expectEqual(try await tidings("remove", "--force", "default", in: directory).status, 0)
         #expect(directory.files.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aDirectoryWhereOthersMayRenameIsAskedFor() async throws {
+    func aDirectoryWhereOtherUsersMayRenameNeedsAFlag() async throws {
         let directory = try CenterDirectory()
         #expect(chmod(directory.path, 0o777) == 0)
         let commands = [
@@ -186,7 +186,7 @@ struct CenterCommandTests {
         }
         let center = try SharedNotificationCenter(
             named: "default", configuration: .init(directory: directory.path, allowsSharedDirectory: true))
-        // Removing needs no permission to open, and finds out all the same which processes have the center open.
+        // `remove` does not need --shared-directory, and finds the processes that have the center open.
         let refusal = try await tidings("remove", "default", in: directory)
         #expect(refusal.status == 1 && refusal.errors.contains { $0.contains("has it open") })
         expectEqual(try await tidings("remove", "default", "--force", in: directory).status, 0)
@@ -196,11 +196,11 @@ struct CenterCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)), .enabled(if: Self.canHaveMoreRights, "it takes root and setpriv"))
-    func withMoreRightsThanItsCallerTheVariableIsNotLookedAt() async throws {
+    func aSetUserIDProgramIgnoresTheDirectoryVariable() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center("com.example.of-the-variable")
         let command = [try Invocation.path(of: "tidings"), "centers"]
-        // A real user other than the effective one, as of a set-user-ID program.
+        // The real user differs from the effective user, as in a set-user-ID program.
         for (rights, isListed) in [(["--ruid", "65534"], false), ([], true)] {
             let outcome = try await Invocation(rights + command, in: directory, executable: Self.setpriv).outcome()
             #expect(outcome.status == 0 && outcome.output.contains(center.name) == isListed, "\(outcome)")
@@ -211,7 +211,7 @@ struct CenterCommandTests {
     private static var canHaveMoreRights: Bool { geteuid() == 0 && access(setpriv, X_OK) == 0 }
 
     @Test(.timeLimit(.minutes(10)))
-    func doctorCountsTheDeadAndTidiesUp() async throws {
+    func doctorCountsDeadParticipantsAndReclaims() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", in: directory)
         var outcome = try await tidings("doctor", in: directory)
@@ -225,7 +225,7 @@ struct CenterCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func doctorFindsWhatDoesNotOpen() async throws {
+    func doctorFindsACenterThatDoesNotOpen() async throws {
         let directory = try CenterDirectory()
         _ = try directory.center("good")
         try Data("bad".utf8).write(to: URL(fileURLWithPath: "\(directory.path)/tidings.\(getuid()).bad"))

@@ -5,29 +5,29 @@ import Tidings
 
 @testable import tidings
 
-/// What shells ask the command for.
+/// Shell completion.
 @Suite(.serialized)
 struct CompletionTests {
-    /// Where it stands, or `nil`.
+    /// The shell's path; `nil` if it is not installed.
     private static func path(of shell: String) -> String? {
         ["/bin/", "/usr/bin/", "/usr/local/bin/"].map { $0 + shell }.first { access($0, X_OK) == 0 }
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: ["bash", "zsh", "fish"])
-    func thereIsAScript(shell: String) async throws {
+    func eachShellHasAScript(shell: String) async throws {
         let script = try await script(for: shell)
         for word in ["observe", "doctor", "exec", "---completion"] { #expect(script.contains(word), "\(word)") }
     }
 
-    // A test for each: of a parametrised one a case that is left out can't be seen.
+    // One test for each shell: a parameterized test would hide that a case is skipped.
     @Test(.timeLimit(.minutes(10)), .enabled(if: Self.path(of: "bash") != nil, "there is no bash"))
-    func bashTakesItsScript() async throws { try await checkIsTaken(by: "bash") }
+    func bashAcceptsItsScript() async throws { try await checkIsAccepted(by: "bash") }
 
     @Test(.timeLimit(.minutes(10)), .enabled(if: Self.path(of: "zsh") != nil, "there is no zsh"))
-    func zshTakesItsScript() async throws { try await checkIsTaken(by: "zsh") }
+    func zshAcceptsItsScript() async throws { try await checkIsAccepted(by: "zsh") }
 
     @Test(.timeLimit(.minutes(10)), .enabled(if: Self.path(of: "fish") != nil, "there is no fish"))
-    func fishTakesItsScript() async throws { try await checkIsTaken(by: "fish") }
+    func fishAcceptsItsScript() async throws { try await checkIsAccepted(by: "fish") }
 
     private func script(for shell: String) async throws -> String {
         let outcome = try await tidings("--generate-completion-script", shell, in: CenterDirectory())
@@ -35,7 +35,7 @@ struct CompletionTests {
         return outcome.output.joined(separator: "\n")
     }
 
-    private func checkIsTaken(by shell: String) async throws {
+    private func checkIsAccepted(by shell: String) async throws {
         let path = try #require(Self.path(of: shell))
         let directory = try CenterDirectory()
         let file = directory.path + "/script"
@@ -47,7 +47,7 @@ struct CompletionTests {
     @Test(.timeLimit(.minutes(10)))
     func centersAndNamesAreOffered() async throws {
         let directory = try CenterDirectory()
-        // Nothing is created by asking.
+        // A completion creates nothing.
         expect(try await names(for: "observe", in: directory)) { $0.isEmpty }
         #expect(directory.files.isEmpty)
 
@@ -62,8 +62,8 @@ struct CompletionTests {
         _ = observer
     }
 
-    /// As the scripts ask: which subcommand, which of its arguments, the index of the word, the offset in it, and all
-    /// words.
+    /// Requests a completion as the scripts do: the subcommand, its argument, the word's index, the offset in the word,
+    /// and all words.
     private func names(
         for subcommand: String, _ arguments: String..., in directory: CenterDirectory
     ) async throws -> [String] {

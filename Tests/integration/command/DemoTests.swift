@@ -34,7 +34,7 @@ struct TextTests {
         ("plain ä 😀", "plain ä 😀"), ("a\u{0}\n\u{7F}", #"a\u0000\u000a\u007f"#), ("\u{85}\u{2028}", #"\u0085\u2028"#),
         ("\u{202E}abc\u{2066}", #"\u202eabc\u2066"#),
     ])
-    func printableIsHarmless(text: String, printable: String) {
+    func printableEscapesControlCharacters(text: String, printable: String) {
         #expect(text.printable == printable)
     }
 

@@ -6,8 +6,8 @@ import TidingsAdministration
 
 @testable import tidings
 
-/// The doctor on real orphans: it names their kind and repairs them while other processes go on. Then only the center's
-/// file is left.
+/// The command on real orphans: it names their kind, and reclaims them while other processes go on. Then only the
+/// center's file is left.
 @Suite(.serialized)
 struct DoctorTests {
     private static let dead = "stale: 1 dead participant (ScenarioPeer "
@@ -16,26 +16,32 @@ struct DoctorTests {
         .timeLimit(.minutes(10)),
         arguments: [
             ("alone", [dead]),
-            ("observers", [dead, "stale: 2 observers of the dead, 1 lossless", "stale: 1 name that only the dead"]),
-            ("payload", [dead, "stale: 1 place for large payloads"]),
-            ("claim", [dead, "stale: 1 slot of posts that the dead"]),
-            ("name", [dead, "stale: 1 name that only the dead"]),
-            ("verdict", [dead, "stale: 1 slot of posts", "stale: 1 post that somebody was about to revoke"]),
-            ("eviction", [dead, "stale: the oldest notifications are half counted out"]),
+            (
+                "observers",
+                [
+                    dead, "stale: 2 observers of dead participants, 1 lossless",
+                    "stale: 1 name that only dead participants",
+                ]
+            ),
+            ("payload", [dead, "stale: 1 chunk for large payloads"]),
+            ("claim", [dead, "stale: 1 slot of posts that dead participants"]),
+            ("name", [dead, "stale: 1 name that only dead participants"]),
+            ("verdict", [dead, "stale: 1 slot of posts", "stale: 1 unfinished revocation of a post"]),
+            ("eviction", [dead, "stale: the eviction of the oldest notifications is unfinished"]),
         ])
-    func orphansAreNamedAndMended(what: String, stale: [String]) async throws {
+    func orphansAreNamedAndReclaimed(what: String, stale: [String]) async throws {
         let directory = try CenterDirectory()
         try await leave(what, in: directory)
         var lines = try await tidings("doctor", in: directory).output
         #expect(
             lines.contains {
-                $0.hasPrefix("scenario  opens: 0 participants alive, 1 dead (harmless; --repair tidies up)")
+                $0.hasPrefix("scenario  opens: 0 participants alive, 1 dead (harmless; --repair reclaims the orphans)")
             }
         )
         #expect(lines.count == 2 + stale.count, "\(lines)")
         for line in stale { #expect(lines.contains { $0.hasPrefix("  " + line) }, "\(line) in \(lines)") }
         lines = try await tidings("doctor", "--repair", in: directory).output
-        #expect(lines.filter { $0.hasPrefix("  mended: ") }.count == stale.count, "\(lines)")
+        #expect(lines.filter { $0.hasPrefix("  reclaimed: ") }.count == stale.count, "\(lines)")
         try await findsNothing(in: directory)
         #expect(directory.files.count == 1)
         try await goesOn(in: directory)
@@ -45,8 +51,8 @@ struct DoctorTests {
         .timeLimit(.minutes(10)),
         arguments: [
             ("unfinished", "its creator was killed before the center was finished"),
-            ("writers-file", "it belongs to a center that is gone, or was never finished"),
-            ("removed", "its remover was killed half-way"),
+            ("writers-file", "it belongs to a center that was removed, or was never finished"),
+            ("removed", "its remover was killed before the end"),
         ])
     func filesAreNamedAndDeleted(what: String, why: String) async throws {
         let directory = try CenterDirectory()
@@ -56,13 +62,11 @@ struct DoctorTests {
         var outcome = try await tidings("doctor", in: directory)
         #expect(outcome.output.count == 2 && outcome.status == 0)
         #expect(outcome.output.last?.hasPrefix("stale: file \(file), ") == true)
-        #expect(
-            outcome.output.last?.hasSuffix(
-                ": \(why)\(what == "removed" ? "; those who have it open know that it is removed" : ""); --repair deletes it"
-            ) == true)
-        #expect(directory.files == [file], "looking changes nothing")
+        let known = what == "removed" ? "; processes that have it open know that it is removed" : ""
+        #expect(outcome.output.last?.hasSuffix(": \(why)\(known); --repair deletes it") == true)
+        #expect(directory.files == [file], "without --repair the command changes nothing")
         outcome = try await tidings("doctor", "--repair", in: directory)
-        #expect(outcome.output.last?.hasPrefix("mended: file \(file), ") == true)
+        #expect(outcome.output.last?.hasPrefix("reclaimed: file \(file), ") == true)
         #expect(outcome.output.last?.hasSuffix("; deleted") == true)
         #expect(directory.files.isEmpty)
         expectEqual(try await tidings("doctor", in: directory).output.count, 1)
@@ -73,7 +77,7 @@ struct DoctorTests {
         arguments: [
             ("version", "update the older one and remove the center"), ("short", "delete it when no process uses it"),
         ])
-    func whatDoesNotOpenIsLeftAloneWithAdvice(what: String, advice: String) async throws {
+    func aFileThatDoesNotOpenIsLeftUnchangedWithAdvice(what: String, advice: String) async throws {
         let directory = try CenterDirectory()
         try await leave(what, in: directory)
         for arguments in [["doctor"], ["doctor", "--repair"]] {
@@ -88,7 +92,7 @@ struct DoctorTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aSlotThatSomebodyHoldsIsToldWithWhoAndLeft() async throws {
+    func aHeldSlotIsReportedWithItsHolderAndNotReclaimed() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center("scenario", slots: 256)
         let peer = try Invocation(
@@ -96,27 +100,28 @@ struct DoctorTests {
         expect(await peer.output.first { $0 == "standing" }) { $0 != nil }
         for _ in 0..<600 { try center.post(name: "a", payload: .empty) }
         let held =
-            "1 slot held by who stood still in the middle of a post, one by process or thread \(peer.process.pid): "
+            "1 slot held by a poster that stood still in the middle of a post, one by process or thread "
+            + "\(peer.process.pid): "
         expect(try await tidings("doctor", in: directory).output) { all in
             all.contains { $0.hasPrefix("  stale: \(held)") }
         }
         expect(try await tidings("doctor", "--repair", in: directory).output) { all in
-            all.contains { $0.hasPrefix("  left: \(held)") }
+            all.contains { $0.hasPrefix("  not reclaimed: \(held)") }
         }
         peer.send(SIGKILL)
         expectEqual(await peer.ending(), -SIGKILL)
-        let mended = try await tidings("doctor", "--repair", in: directory).output
-        #expect(mended.contains { $0.hasPrefix("  mended: 1 slot of posts that the dead had not finished") })
+        let lines = try await tidings("doctor", "--repair", in: directory).output
+        #expect(lines.contains { $0.hasPrefix("  reclaimed: 1 slot of posts that dead participants had not finished") })
         try await findsNothing(in: directory)
     }
 
-    /// All of sixteen posters and observers killed at one moment.
+    /// Sixteen posters and observers are killed at once.
     @Test(.timeLimit(.minutes(10)))
-    func aStressThatWasKilledIsMended() async throws {
+    func orphansOfAKilledStressTestAreReclaimed() async throws {
         let directory = try CenterDirectory()
         try await leave("stress", in: directory)
         let lines = try await tidings("doctor", in: directory).output
-        // They are killed one after the other, and the last ones may have reclaimed after the first.
+        // The processes die one after the other. The last ones may have reclaimed the entries of the first ones.
         #expect(
             (2...16).contains { dead in
                 lines.contains { $0.hasPrefix("  stale: \(dead) dead participants (ScenarioPeer ") }
@@ -125,12 +130,12 @@ struct DoctorTests {
         try await findsNothing(in: directory)
         #expect(directory.files.count == 1)
         let statistics = try directory.center("scenario").statistics
-        // Dead ones would count; the one is this process.
+        // Dead participants would count. The one participant is this process.
         #expect(statistics.participants == 1 && statistics.observers == 0 && statistics.observersAsleep == 0)
         try await goesOn(in: directory)
     }
 
-    /// A poster and an observer work all the time: each notification comes, once, in order.
+    /// A poster and an observer run meanwhile: each notification arrives, once, in order.
     @Test(.timeLimit(.minutes(10)))
     func repairDisturbsNoOtherProcess() async throws {
         let directory = try CenterDirectory()
@@ -144,7 +149,7 @@ struct DoctorTests {
         for kind in kinds {
             try await leave(kind, in: directory)
             let doctor = try Invocation(["doctor", "--repair"], in: directory)
-            // While it is at work.
+            // While the command runs.
             for _ in 0..<100 {
                 try center.post(name: "a", payload: .json("\(posted)"))
                 posted += 1
@@ -167,7 +172,7 @@ struct DoctorTests {
         #expect(outcome.output.last?.contains(" 0 dead, ") == true, "\(outcome.output)")
     }
 
-    /// It works, to the last slot.
+    /// Posts and observes in the center.
     private func goesOn(in directory: CenterDirectory) async throws {
         let observer = try Invocation(
             ["observe", "a", "--center", "scenario", "--count", "5", "--format", "json"], in: directory)

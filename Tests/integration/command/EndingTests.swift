@@ -5,7 +5,7 @@ import Tidings
 
 @testable import tidings
 
-/// How commands end: 0 done, 1 failed with one line, 2 time-out, 64 wrong usage.
+/// The exit status of commands: 0 done, 1 failed with one line, 2 timeout, 64 wrong usage.
 @Suite(.serialized)
 struct EndingTests {
     @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGTERM])
@@ -22,7 +22,7 @@ struct EndingTests {
         let directory = try CenterDirectory()
         let observer = try await observe("a", in: directory)
         if isRemoved {
-            // The processes that have it open are named first.
+            // Without --force, the command names the processes that have the center open.
             let refused = try await tidings("remove", "default", in: directory)
             #expect(refused.status == 1)
             #expect(
@@ -61,7 +61,7 @@ struct EndingTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aSignalEndsAnObserverWhoseReaderHasStopped() async throws {
+    func aSignalEndsAnObserverWhoseOutputIsNotRead() async throws {
         let directory = try CenterDirectory()
         let unread = try PipeEnds()
         let observer = try await observe("a", in: directory, output: unread.writing)
@@ -75,7 +75,7 @@ struct EndingTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aReaderThatGoesAwayEndsAnObserverQuietly() async throws {
+    func anObserverEndsQuietlyWhenItsOutputIsClosed() async throws {
         let directory = try CenterDirectory()
         let pipe = try PipeEnds()
         let observer = try await observe("a", in: directory, output: pipe.writing)
@@ -87,7 +87,7 @@ struct EndingTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aTimeOutWithFewerThanCountIsStatus2() async throws {
+    func aTimeoutWithFewerThanCountIsStatus2() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "2", "--timeout", "0.5", in: directory)
         try directory.center().post(name: "a", payload: .empty)
@@ -95,7 +95,7 @@ struct EndingTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aTimeOutWithoutCountIsStatus0() async throws {
+    func aTimeoutWithoutCountIsStatus0() async throws {
         let outcome = try await tidings("observe", "a", "--timeout", "0.1", in: CenterDirectory())
         #expect(outcome.status == 0)
     }

@@ -5,10 +5,10 @@ import Tidings
 
 @testable import tidings
 
-/// `observe --exec`: what commands get, and what becomes of a command that fails, is slow, or still runs at the end.
+/// `observe --exec`: the input of commands, and commands that fail, are slow, or still run at the end.
 @Suite(.serialized)
 struct ExecTests {
-    /// Where a command waits until the test lets it go on.
+    /// A point where a command waits until the test lets it go on.
     private struct Barrier {
         let path: String
 
@@ -17,10 +17,10 @@ struct ExecTests {
             guard mkfifo(path, 0o600) == 0 else { throw Failure("mkfifo", errno: errno) }
         }
 
-        /// For the first command that comes here; others pass.
+        /// Makes the first command wait. Later commands pass.
         var wait: String { "if test -p \(path); then echo waiting; read -r line <\(path); rm \(path); fi" }
 
-        /// Returns when the command that waits has been let go on.
+        /// Lets the waiting command go on, and returns when it does.
         func open() {
             let descriptor = Glibc.open(path, O_WRONLY)
             _ = write(descriptor, "go\n", 3)
@@ -29,7 +29,7 @@ struct ExecTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func failuresAreToldAndTheNextOneRuns() async throws {
+    func aFailureIsReportedAndTheNextCommandRuns() async throws {
         let directory = try CenterDirectory()
         let command = #"echo "ran $TIDINGS_SUBJECT"; case $TIDINGS_SUBJECT in 1) exit 7;; 2) kill -KILL $$;; esac"#
         let observer = try await observe("a", "--count", "3", "--exec", command, in: directory)
@@ -53,7 +53,7 @@ struct ExecTests {
         let directory = try CenterDirectory()
         let barrier = try Barrier(in: directory)
         let lock = directory.path + "/running"
-        // A second one beside it would find the directory there already.
+        // If two commands ran at once, the second would find that the directory exists.
         let command = "mkdir \(lock) || echo together; \(barrier.wait); echo ran $(cat); rmdir \(lock)"
         let observer = try await observe("a", "--count", "20", "--exec", command, in: directory)
         let center = try directory.center()
@@ -68,7 +68,7 @@ struct ExecTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func whatIsLostWhileACommandRunsIsToldBeforeTheNext() async throws {
+    func lossWhileACommandRunsIsReportedBeforeTheNextCommand() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center(slots: 256)
         let barrier = try Barrier(in: directory)
@@ -87,7 +87,7 @@ struct ExecTests {
         expectEqual(await observer.ending(), 0)
         let ran = await observer.output.all().compactMap { $0.hasPrefix("ran ") ? UInt64($0.dropFirst(4)) : nil }
         #expect(ran == ran.sorted() && ran.first == first && ran.last == last)
-        // In the order in which both were written: the first command, the loss, the next command.
+        // Standard error has the lines in the order of their writes: the first command, the loss, the next command.
         let errors = await observer.errors.all().dropFirst()
         #expect(errors.first == "ran \(first)")
         #expect(errors.dropFirst().first == "tidings: missed \(401 - ran.count) notifications of a", "\(errors)")
@@ -95,7 +95,7 @@ struct ExecTests {
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGTERM])
-    func aCommandUnderWayIsLeftAloneAndNoOtherStarts(signal: Int32) async throws {
+    func aRunningCommandIsNotKilledAndNoOtherStarts(signal: Int32) async throws {
         let directory = try CenterDirectory()
         let barrier = try Barrier(in: directory)
         let observer = try await observe("a", "--exec", "\(barrier.wait); echo ran", in: directory)
@@ -106,13 +106,13 @@ struct ExecTests {
         observer.send(signal)
         expectEqual(await observer.ending(), 0)
         barrier.open()
-        // The command still has the pipe: the output ends with it.
+        // The command still holds the pipe, so the output ends when the command ends.
         expectEqual(await observer.output.all().filter { $0 == "ran" }.count, 1)
         expectEqual(await observer.errors.all().last, "tidings: the command for #\(first) is still running")
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aCommandThatEndsInTimeIsWaitedFor() async throws {
+    func observeWaitsForACommandThatEndsInTime() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe(
             "a", "--exec", #"trap "" INT TERM; echo waiting; kill -TERM $PPID; echo ran"#, in: directory)
@@ -123,7 +123,7 @@ struct ExecTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aCommandThatReadsNothingGetsOnWithLargePayloads() async throws {
+    func aCommandThatReadsNoInputWorksWithLargePayloads() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "1", "--exec", "echo ran", in: directory)
         try directory.center().post(name: "a", payload: .text(String(repeating: "x", count: 1_000_000)))

@@ -16,7 +16,7 @@ struct ObserveTests {
         #expect(line.keys.sorted() == ["name", "payload", "pid", "postedAt", "sequence", "subject", "uid"])
         #expect(line["name"] as? String == "a")
         #expect(line["subject"] as? String == "s")
-        // Not 0 for certain: a post that is kept from its processor for long may be revoked, and made anew.
+        // Usually 0. If the poster does not run for long, its post may be revoked and repeated.
         #expect(line["sequence"] is Int)
         #expect(line["pid"] as? Int32 == poster.process.pid)
         #expect(line["uid"] as? UInt32 == getuid())
@@ -25,9 +25,9 @@ struct ObserveTests {
         #expect(abs(postedAt.timeIntervalSinceNow) < 600)
     }
 
-    /// Of which most are not: told only where it is so.
+    /// Most notifications are neither, so the fields are present only if they are true.
     @Test(.timeLimit(.minutes(10)), arguments: ["json", "pretty"])
-    func tellsWhatIsRetainedAndWhatIsCleared(format: String) async throws {
+    func marksRetainedAndClearedNotifications(format: String) async throws {
         let directory = try CenterDirectory()
         let center = try directory.center()
         try center.setState(1, for: "a")
@@ -36,16 +36,16 @@ struct ObserveTests {
         let lines = await observer.output.all()
         #expect(lines.count == 2)
         if format == "json" {
-            let (kept, gone) = (object(lines.first), object(lines.last))
-            #expect(kept["retained"] as? Bool == true && kept["cleared"] == nil)
-            #expect(gone["cleared"] as? Bool == true && gone["retained"] == nil)
+            let (retained, cleared) = (object(lines.first), object(lines.last))
+            #expect(retained["retained"] as? Bool == true && retained["cleared"] == nil)
+            #expect(cleared["cleared"] as? Bool == true && cleared["retained"] == nil)
         } else {
             #expect(lines.map { $0.split(separator: " ").last } == ["retained", "cleared"])
         }
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func prettyTellsNameSubjectPayloadAndPoster() async throws {
+    func prettyPrintsNameSubjectPayloadAndPoster() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("com.example.a", "--count", "1", in: directory)
         let center = try directory.center()
@@ -65,7 +65,7 @@ struct ObserveTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func keepsOneOrderOverItsNamesAndSeesNoOthers() async throws {
+    func observesItsNamesInOneOrderAndNoOthers() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "b", "--count", "4", "--format", "json", in: directory)
         let center = try directory.center()
@@ -77,7 +77,7 @@ struct ObserveTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func seesOneSubjectOnly() async throws {
+    func observesOneSubjectOnly() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--subject", "s", "--count", "1", "--format", "json", in: directory)
         try await tidings("post", "a", in: directory)
@@ -87,7 +87,7 @@ struct ObserveTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func startsWithTheOldestIfAsked() async throws {
+    func startsWithTheOldestIfRequested() async throws {
         let directory = try CenterDirectory()
         try await tidings("post", "a", "--count", "5", in: directory)
         let observer = try await observe("a", "--from", "oldest", "--count", "5", "--format", "json", in: directory)
@@ -97,16 +97,16 @@ struct ObserveTests {
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: ["a", "a*", "--all"])
-    func isGivenWhatWasRetained(_ names: String) async throws {
+    func receivesTheRetainedValue(_ names: String) async throws {
         let directory = try CenterDirectory()
         try await tidings("post", "a", "--retain", "--text", "old", in: directory)
-        try await tidings("post", "a", "--retain", "--text", "kept", in: directory)
+        try await tidings("post", "a", "--retain", "--text", "new", in: directory)
         let observer = try await observe(names, "--count", "1", "--format", "json", in: directory)
-        expectEqual(object(await observer.output.all().first)["payload"] as? String, "kept")
+        expectEqual(object(await observer.output.all().first)["payload"] as? String, "new")
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func tellsHowManyWereMissed() async throws {
+    func reportsHowManyWereMissed() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center(slots: 256)
         let observer = try await observe("a", "--format", "json", in: directory)
@@ -122,7 +122,7 @@ struct ObserveTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func runsACommandForEach() async throws {
+    func runsACommandForEachNotification() async throws {
         let directory = try CenterDirectory()
         let command = #"read payload; echo "got $payload $TIDINGS_NAME $TIDINGS_SEQUENCE [$TIDINGS_SUBJECT]"; exit 3"#
         let observer = try await observe("a", "--count", "3", "--exec", command, in: directory)

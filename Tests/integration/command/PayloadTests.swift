@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Tidings
 
-/// What `post` posts, `observe` prints as JSON.
+/// `observe` prints as JSON the payload that `post` has posted.
 @Suite(.serialized)
 struct PayloadTests {
     @Test(
@@ -85,13 +85,13 @@ struct PayloadTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func postsAsOftenAsAsked() async throws {
+    func postsTheRequestedNumberOfTimes() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "300", "--format", "json", in: directory)
         try await tidings("post", "a", "--count", "300", "--text", "x", in: directory)
         let sequences = await observer.output.all().compactMap { object($0)["sequence"] as? Int }
-        // Each is higher than the one before, but not always by 1: if a poster loses its processor for long, its post
-        // may be revoked and made anew.
+        // Each number is higher than the one before, but not always by 1: if a poster does not run for long, its post
+        // may be revoked and repeated.
         #expect(sequences.count == 300 && zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 })
     }
 }

@@ -8,7 +8,7 @@ import Tidings
 /// `observe 'com.example.*'`.
 @Suite(.serialized)
 struct PrefixTests {
-    @Test func aSelectionKnowsWhatWasAskedFor() {
+    @Test func aSelectionIncludesTheRequestedNames() {
         let selection = NameSelection(["a", "com.example.*", "b"])
         #expect(selection.names == ["a", "b"] && selection.prefixes == ["com.example."])
         #expect(["a", "com.example.", "com.example.b", "com.example.b.c"].allSatisfy { selection.includes(.init($0)) })
@@ -16,14 +16,14 @@ struct PrefixTests {
         for everything in [NameSelection(nil), NameSelection(["a", "*"])] {
             #expect(everything.names == nil && everything.prefixes.isEmpty && everything.includes("b"))
         }
-        // By bytes, as names are compared everywhere: not what Unicode holds for equal.
+        // Names are compared by bytes, not by Unicode equivalence.
         #expect(!NameSelection(["e\u{301}*"]).includes("\u{e9}a"))
         #expect(!NameSelection(["e\u{301}", "a*"]).includes("\u{e9}"))
         #expect(NameSelection(["e*"]).includes("e\u{301}"))
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func namesThatBeginWithItComeInOneOrder() async throws {
+    func namesWithThePrefixArriveInOneOrder() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe(
             "com.example.*", "other", "--count", "4", "--format", "json", in: directory)
@@ -38,7 +38,7 @@ struct PrefixTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func historyAsForPlainNames() async throws {
+    func aPrefixHasHistoryLikeAName() async throws {
         let directory = try CenterDirectory()
         try await tidings("post", "a.b", "--count", "3", in: directory)
         try await tidings("post", "b.a", "--count", "3", in: directory)
@@ -48,12 +48,12 @@ struct PrefixTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func whatWasMissedIsOfThoseNames() async throws {
+    func missedCountsOnlyThoseNames() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center(slots: 256)
         let observer = try await observe("a.*", "end", "--count", "1", in: directory)
         try observer.process.stop()
-        // Those of other names go round the ring after the last of its own.
+        // The posts under other names fill the ring more than once after the last post that the observer observes.
         for number in 0..<100 { try center.post(name: .init("a.\(number % 3)"), payload: .empty) }
         for _ in 0..<1000 { try center.post(name: "b", payload: .empty) }
         observer.send(SIGCONT)
@@ -63,9 +63,9 @@ struct PrefixTests {
         expectEqual(await observer.errors.all().count, 2)
     }
 
-    /// A reader is woken by all names, and leaves out what wasn't asked for.
+    /// Posts under all names wake a reader, which filters out the names that were not requested.
     @Test(.timeLimit(.minutes(10)))
-    func aReaderLeavesOutTheRest() async throws {
+    func aReaderFiltersOutOtherNames() async throws {
         let directory = try CenterDirectory()
         let center = try SharedNotificationCenter(
             named: "default", configuration: .init(directory: directory.path, slots: 256, permissions: 0o644))
@@ -83,16 +83,16 @@ struct PrefixTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func statTellsThemFromNames() async throws {
+    func statDistinguishesPrefixesFromNames() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("com.example.*", "com.other.a", in: directory)
         let lines = try await tidings("stat", in: directory).output
-        #expect(lines.contains("  com.example.*, 1 observer, all that begin so"))
+        #expect(lines.contains("  com.example.*, 1 observer, all names with this prefix"))
         #expect(lines.contains("  com.other.a, 1 observer"))
         let names = object(try await tidings("stat", "--json", in: directory).output.first)["names"] as? [[String: Any]]
         #expect(names?.first { $0["name"] as? String == "com.example.*" }?["isPrefix"] as? Bool == true)
         #expect(names?.first { $0["name"] as? String == "com.other.a" }?["isPrefix"] as? Bool == false)
-        // Only names are offered where a shell asks for some.
+        // Shell completion offers names only, no prefixes.
         let words = ["---completion", "observe", "--", "positional@0", "2", "0", "tidings", "observe", ""]
         let asking = try Invocation(words, in: directory)
         expectEqual(await asking.output.all().filter { !$0.isEmpty }, ["com.other.a"])
@@ -100,7 +100,7 @@ struct PrefixTests {
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: ["a**", "a.*.b*"])
-    func whatIsNoPrefixIsRefused(pattern: String) async throws {
+    func anInvalidPrefixIsRefused(pattern: String) async throws {
         let outcome = try await tidings("observe", pattern, in: CenterDirectory())
         #expect(outcome.status == 1 && outcome.errors.count == 1 && outcome.errors[0].contains("*"), "\(outcome)")
     }

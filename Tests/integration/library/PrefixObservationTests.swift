@@ -38,7 +38,7 @@ struct PrefixObservationTests {
         return (events, token)
     }
 
-    @Test func namesThatBeginWithItComeInOneOrder() async throws {
+    @Test func namesWithThePrefixArriveInOneOrder() async throws {
         let test = try TestCenter()
         let (events, token) = try Self.observe(test.center, ["com.example."])
         let peers = try (0..<3).map {
@@ -384,7 +384,7 @@ struct PrefixObservationTests {
         #expect(try test.center.observedNames.isEmpty)
     }
 
-    @Test func whatIsNoPrefixIsRefused() throws {
+    @Test func anInvalidPrefixIsRefused() throws {
         let test = try TestCenter(.init(permissions: 0o644))
         let center = test.center
         for prefix in ["a*", "*", "a.*.b", "a\u{0}", String(repeating: "a", count: 256)] {

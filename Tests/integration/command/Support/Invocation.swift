@@ -5,13 +5,13 @@ import Tidings
 
 @testable import tidings
 
-/// A directory for the centers of one test, gone with the test.
+/// A directory for the centers of one test. It is removed with this object.
 final class CenterDirectory: Sendable {
     let path: String
 
     init() throws {
         path = "/dev/shm/tidings-cli-tests-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-        // Whatever the umask: a directory that a group may write to is refused.
+        // Set independently of the umask: the library refuses a directory that a group may write to.
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
     }
@@ -20,7 +20,7 @@ final class CenterDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The same center that the command means by that name.
+    /// The center that the command opens under that name.
     func center(
         _ name: String = "default", slots: Int? = nil, participants: Int? = nil, permissions: UInt32? = nil
     ) throws -> SharedNotificationCenter {
@@ -33,9 +33,9 @@ final class CenterDirectory: Sendable {
     var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
 }
 
-/// The real command, as a process. It is killed with the last reference to it.
+/// A process of the real command. It is killed when the last reference to this object ends.
 final class Invocation: @unchecked Sendable {
-    // Sendable: `waiting` and `status` are touched with the lock held only.
+    // Sendable: `waiting` and `status` are accessed only while the lock is held.
     let process: ChildProcess
     let output: Lines
     let errors: Lines
@@ -43,10 +43,10 @@ final class Invocation: @unchecked Sendable {
     private var waiting: [CheckedContinuation<Int32, Never>] = []
     private var status: Int32?
 
-    /// Seconds after which it is killed: this ends what hangs, under sanitizers on a busy machine too.
+    /// In seconds: then the process is killed. Long enough for sanitizers on a busy machine; it only ends a hang.
     private static let limit = 600
 
-    /// Of an executable that was built beside this test.
+    /// The path of an executable of this package.
     static func path(of name: String) throws -> String {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(name).path
@@ -82,12 +82,12 @@ final class Invocation: @unchecked Sendable {
         send(SIGKILL)
     }
 
-    /// What came of it, when it has ended.
+    /// Waits for the end of the process, and returns its outcome.
     func outcome() async -> Outcome {
         Outcome(status: await ending(), output: await output.all(), errors: await errors.all())
     }
 
-    /// Its exit status, or the negative number of the signal that killed it.
+    /// The exit status, or the negative number of the signal that killed the process.
     func ending() async -> Int32 {
         await withCheckedContinuation { continuation in
             lock.lock()
@@ -114,7 +114,7 @@ final class Invocation: @unchecked Sendable {
     }
 }
 
-/// What came of a command.
+/// The exit status and the output of a command.
 struct Outcome {
     var status: Int32
     var output: [String]
@@ -127,8 +127,8 @@ func tidings(_ arguments: String..., in directory: CenterDirectory, input: Strin
     try await Invocation(arguments, in: directory, input: input).outcome()
 }
 
-/// Has the core's peer leave that behind in the directory, mostly in a center called "scenario", and waits until it is
-/// dead.
+/// Makes the core's peer leave orphans or stale files of that kind in the directory, mostly in a center named
+/// "scenario", and waits until the peer is dead.
 func leave(_ what: String, in directory: CenterDirectory) async throws {
     let arguments = ["--leave", what, "\(UInt32.random(in: 1...100_000))", directory.path]
     let peer = try Invocation(arguments, in: directory, executable: "ScenarioPeer")
@@ -137,14 +137,14 @@ func leave(_ what: String, in directory: CenterDirectory) async throws {
     #expect([0, -SIGKILL, -SIGSYS].contains(status) && errors.isEmpty, "\(status): \(errors)")
 }
 
-/// Starts `tidings observe` and returns when it says that it is registered.
+/// Starts `tidings observe` and returns when it reports that it is registered.
 func observe(_ arguments: String..., in directory: CenterDirectory, output: Int32? = nil) async throws -> Invocation {
     let invocation = try Invocation(["observe"] + arguments, in: directory, output: output)
     _ = await invocation.errors.first { $0.hasPrefix("tidings: observing") }
     return invocation
 }
 
-/// A line of `--format json`, or `{}`.
+/// The object of a line of `--format json`; empty if the line is no object.
 func object(_ line: String?) -> [String: Any] {
     (try? JSONSerialization.jsonObject(with: Data((line ?? "").utf8))) as? [String: Any] ?? [:]
 }

@@ -3,15 +3,15 @@ import Glibc
 
 @testable import tidings
 
-/// What a process writes, line by line, for a test that waits for it.
+/// The lines that a process writes, for a test that waits for them.
 final class Lines: @unchecked Sendable {
-    // Sendable: what changes is touched with the lock held only.
+    // Sendable: the variables are accessed only while the lock is held.
     private let lock = NSLock()
     private var lines: [String] = []
     private var hasEnded = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Reads a pipe to its end, on a thread of its own.
+    /// Reads a pipe to its end, on its own thread.
     init(readingFrom pipe: Int32) {
         Thread.detachNewThread {
             var rest: [UInt8] = []
@@ -36,7 +36,7 @@ final class Lines: @unchecked Sendable {
         }
     }
 
-    /// The first line that fits, waiting for it; `nil` if everything was read and none does.
+    /// Waits for the first line that fits, and returns it; `nil` if the output ended without one.
     func first(where fits: @Sendable (String) -> Bool) async -> String? {
         while true {
             let (found, isFinal) = look { (lines.first(where: fits), hasEnded) }
@@ -45,7 +45,7 @@ final class Lines: @unchecked Sendable {
         }
     }
 
-    /// All lines, when there will be no more.
+    /// Waits for the end of the output, and returns all lines.
     func all() async -> [String] {
         while !look({ hasEnded }) { await waitForChange { hasEnded } }
         return look { lines }
@@ -66,7 +66,7 @@ final class Lines: @unchecked Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Waits for something to happen, unless that is true already.
+    /// Waits for the next change, unless the condition holds already.
     private func waitForChange(unless isTrue: () -> Bool) async {
         await withCheckedContinuation { continuation in
             let isThere = look {
