@@ -23,7 +23,10 @@
             if let computed, fields.isEmpty, isComplete {
                 refuse(
                     "computed",
-                    "computed properties aren't sent, and there is nothing else here: declare what is to travel as a stored property",
+                    """
+                    computed properties aren't sent, and this struct has no stored property: declare a stored property \
+                    for each field
+                    """,
                     at: computed)
             }
             if let keys, isComplete { checkAllAreThere(keys, members) }
@@ -45,8 +48,8 @@
                 refuse(
                     "conditional",
                     """
-                    @Message can't see through #if: a field that is there in one build only would travel in \
-                    one direction only; move it out
+                    @Message can't read #if: a field of one build only would be unknown to other builds; move it out \
+                    of the #if
                     """,
                     at: conditional.clauses.first?.poundKeyword ?? member.firstToken(viewMode: .sourceAccurate)!)
             } else if let initializer = member.as(InitializerDeclSyntax.self),
@@ -66,8 +69,8 @@
             refuse(
                 "coder",
                 """
-                a struct with a coder of its own would travel in two forms: remove it, or remove @Message \
-                and conform to SharedNotificationCenter.Message
+                this coder and that of @Message would encode the struct differently: remove this one, or remove \
+                @Message and conform to SharedNotificationCenter.Message
                 """,
                 at: token)
         }
@@ -85,7 +88,7 @@
                     .with(\.leadingTrivia, variable.leadingTrivia)
                 return refuse(
                     "lazy",
-                    "a lazy property has no value before it is asked for, so there is none to send: remove 'lazy', or make it a computed one",
+                    "a lazy property may have no value to send yet: remove 'lazy', or make it a computed property",
                     at: lazy, [.replacing("remove 'lazy'", variable, by: without)])
             }
             for attribute in variable.attributes {
@@ -95,8 +98,8 @@
                 return refuse(
                     "wrapper",
                     """
-                    @Message can't tell what @\(attribute.attributeName.trimmedDescription) makes of this \
-                    property: what it stores has another type; send a plain property
+                    @Message can't know which type @\(attribute.attributeName.trimmedDescription) stores for this \
+                    property: declare the property without it
                     """,
                     at: attribute)
             }
@@ -129,7 +132,7 @@
                 if isConstant { warnOfConstant(name, variable) }
                 guard key.utf8.count < 128 else {
                     return refuse(
-                        "length", "a field's name can have up to 127 bytes: give it a shorter one in CodingKeys",
+                        "length", "a field's name can have up to 127 bytes: give it a shorter name in CodingKeys",
                         at: name)
                 }
                 // Before trimming: a diagnostic needs a source location, which a trimmed copy lacks.
@@ -164,8 +167,7 @@
             refuse(
                 "type",
                 """
-                a macro sees what is written and not what the compiler infers: say what type \
-                '\(name.bareText)' has
+                a macro can't see inferred types: write the type of '\(name.bareText)'
                 """,
                 at: name, [.replacing(likely.map { "add ': \($0)'" } ?? "add a type", binding, by: typed)])
         }
@@ -177,8 +179,8 @@
                 Complaint(
                     id: "constant",
                     message: """
-                        a constant with a value is sent, but keeps its own value in an observer; make it a \
-                        variable, or 'static' if it isn't to be sent
+                        a constant with a value is sent, but observers ignore the sent value: make it a variable, or \
+                        'static' if it is not to be sent
                         """,
                     severity: .warning),
                 at: name, [.replacing("change 'let' to 'var'", variable.bindingSpecifier, by: specifier)])
@@ -196,7 +198,7 @@
                     }
                     guard let text = value.plainText else {
                         return refuse(
-                            "key", "the names of fields are texts: give this case a string literal", at: value)
+                            "key", "field names are strings: give this case a string literal", at: value)
                     }
                     keys[element.name.bareText] = text
                 }

@@ -20,9 +20,8 @@
                     Complaint(
                         id: "struct",
                         message: """
-                            @Message is for structs: a message is a value that is copied to other processes; for \
-                            another kind of type conform to SharedNotificationCenter.Message and let Codable do \
-                            it
+                            @Message is for structs, because a message is a value that is copied to other processes: \
+                            for another kind of type, conform to SharedNotificationCenter.Message and Codable
                             """),
                     at: declaration.introducer)
                 return []
@@ -62,9 +61,9 @@
             else { return true }
             let message: String
             if name.isEmpty {
-                message = "a message can't have an empty name: give it one, or leave it out for the type's own"
+                message = "a message can't have an empty name: write a name, or omit it to use the type's name"
             } else if name.utf8.count > 255 {
-                message = "a name can have up to 255 bytes, and this has \(name.utf8.count): shorten it"
+                message = "a name can have up to 255 bytes, and this name has \(name.utf8.count): shorten it"
             } else {
                 return true
             }
@@ -78,8 +77,8 @@
                     Complaint(
                         id: "generic",
                         message: """
-                            a message can't be generic: all of its variants would have one name, and observers \
-                            couldn't tell them apart; declare a message for each
+                            a message can't be generic, because all its types would have one name: declare a message \
+                            for each type
                             """),
                     at: generics)
                 return false
@@ -90,8 +89,8 @@
                     Complaint(
                         id: "bitwise",
                         message: """
-                            a BitwiseMessage travels as its bytes and needs no coder: remove @Message, or \
-                            conform to nothing but what it adds
+                            a BitwiseMessage is sent as its bytes and needs no coder: remove @Message, or remove \
+                            this conformance
                             """),
                     at: inherited)
                 return false

@@ -7,8 +7,8 @@
             Complaint(
                 id: "generic",
                 message: """
-                    a generic method can't be a notification: the observer's process has to know the type \
-                    that is sent; write it, or a method for each
+                    a generic method can't be a notification, because the observer's process must know the type: \
+                    write the type, or a method for each type
                     """)
         }
 
@@ -16,8 +16,8 @@
             Complaint(
                 id: "associatedtype",
                 message: """
-                    an associated type differs from observer to observer, and a poster knows none of them: \
-                    write the type that is sent
+                    a poster can't know an associated type, which differs between observers: write the type that is \
+                    sent
                     """)
         }
     }

@@ -9,7 +9,7 @@
         let declaration: ProtocolDeclSyntax
         var methods: [NotificationMethod] = []
         var isComplete = true
-        private var isToldToBeGeneric = false
+        private var isReportedAsGeneric = false
 
         init(_ declaration: ProtocolDeclSyntax, in context: Context) {
             self.context = context
@@ -40,18 +40,18 @@
                     [.takingTypes(inPlaceOfAssociatedTypesOf: declaration)])
             } else if let initializer = member.as(InitializerDeclSyntax.self) {
                 refuse(
-                    "init", "a notification is for observers that exist: 'init' can't be one",
+                    "init", "'init' can't be a notification, because observers exist already: make it a method",
                     at: initializer.initKeyword)
             } else if let subscripting = member.as(SubscriptDeclSyntax.self) {
                 refuse(
-                    "subscript", "a subscript asks for an answer, and posters get none: make it a method",
+                    "subscript", "a subscript returns a value, and posters receive none: make it a method",
                     at: subscripting.subscriptKeyword)
             } else if let conditional = member.as(IfConfigDeclSyntax.self) {
                 refuse(
                     "conditional",
                     """
-                    @NotificationProtocol can't see through #if: a method that is there in one build only \
-                    would be posted to nobody; move it out
+                    @NotificationProtocol can't read #if: a method of one build only would have no observer in \
+                    other builds; move it out of the #if
                     """,
                     at: conditional.clauses.first?.poundKeyword ?? member.firstToken(viewMode: .sourceAccurate)!)
             }
@@ -67,8 +67,8 @@
                 refuse(
                     "property",
                     """
-                    setting a property is no notification: declare a method that says what has changed, or \
-                    use setState(_:for:) for a value that stays
+                    a settable property can't be a notification: declare a method that reports the change, or use \
+                    setState(_:for:) for a value that stays
                     """,
                     at: setter)
             }
@@ -82,12 +82,12 @@
             defer { isComplete = isComplete && before }
             checkModifiers(function)
             checkEffects(function)
-            isToldToBeGeneric = function.genericParameterClause != nil
+            isReportedAsGeneric = function.genericParameterClause != nil
             if let generics = function.genericParameterClause {
                 refuse(.generic, at: generics, [.takingTypes(inPlaceOf: generics, of: function)])
             } else if let clause = function.genericWhereClause {
                 refuse(
-                    "where", "all observers have all methods: a where clause can't leave some out; remove it",
+                    "where", "a where clause can't restrict a notification to some observers: remove it",
                     at: clause,
                     [.removingWhereClause(of: function)])
             }
@@ -96,8 +96,8 @@
                 refuse(
                     "result",
                     """
-                    nobody waits for an answer to a notification: remove the result, and let observers post \
-                    a notification of their own
+                    posters receive no result from observers: remove the result, and let observers post a \
+                    notification of their own
                     """,
                     at: result, [.replacing("remove the result", function, by: without)])
             }
@@ -105,13 +105,14 @@
             let parameters = function.signature.parameterClause.parameters.compactMap { self.parameter($0, &defaults) }
             for name in defaults.keys.sorted() {
                 refuse(
-                    "default", "there is no parameter '\(name)' that this could be the default of", at: function.name)
+                    "default", "there is no parameter '\(name)': write the label of a parameter of this method",
+                    at: function.name)
             }
             guard isComplete else { return }
             let fields = parameters.map(\.field.name)
             guard Set(fields).count == fields.count else {
                 return refuse(
-                    "names", "two parameters would travel as one field: give them different labels", at: function.name)
+                    "names", "two parameters would have one field name: give them different labels", at: function.name)
             }
             methods.append(
                 NotificationMethod(
@@ -127,17 +128,18 @@
                 case .keyword(.static), .keyword(.class):
                     refuse(
                         "static",
-                        "notifications go to objects: a type has nothing to register; make it an instance method",
+                        "observers are objects, and a type can't be one: make it an instance method",
                         at: modifier,
                         [.removing("remove '\(modifier.name.text)'", modifier, from: function)])
                 case .keyword(.mutating):
                     refuse(
-                        "mutating", "observers are objects, which need no 'mutating' to change: remove it",
+                        "mutating", "observers are objects, whose methods need no 'mutating': remove it",
                         at: modifier,
                         [.removing("remove 'mutating'", modifier, from: function)])
                 case .keyword(.consuming), .keyword(.borrowing):
                     refuse(
-                        "ownership", "observers are objects, which stay: remove '\(modifier.name.text)'", at: modifier,
+                        "ownership", "observers stay registered after a call: remove '\(modifier.name.text)'",
+                        at: modifier,
                         [.removing("remove '\(modifier.name.text)'", modifier, from: function)])
                 default: break
                 }
@@ -148,7 +150,7 @@
                 if name.hasSuffix("Actor") {
                     refuse(
                         "isolation",
-                        "all methods of an observer are called in one place: write @MainActor before the protocol",
+                        "all methods of an observer have one isolation: write @MainActor before the protocol",
                         at: attribute)
                 }
             }
@@ -160,8 +162,8 @@
                 refuse(
                     "async",
                     """
-                    posting waits for no observer, so an 'async' method would have nobody to wait for it: \
-                    remove 'async', and start a Task in the observer's method
+                    posters do not wait for observers, so a notification can't be 'async': remove 'async', and start \
+                    a Task in the observer's method
                     """,
                     at: asynchronous,
                     [
@@ -173,8 +175,7 @@
                 refuse(
                     "throws",
                     """
-                    there may be many observers or none, and nobody to catch what one throws: remove \
-                    'throws', and post a notification of the failure
+                    posters can't catch errors of observers: remove 'throws', and post a notification of the failure
                     """,
                     at: throwing,
                     [
@@ -193,13 +194,13 @@
             let label = parameter.firstName.text
             let name = (parameter.secondName ?? parameter.firstName).text
             guard name != "_" else {
-                refuse("unnamed", "this parameter needs a name to travel under: write '_ value'", at: parameter)
+                refuse("unnamed", "this parameter needs a name for its field: write '_ value'", at: parameter)
                 return nil
             }
             if let ellipsis = parameter.ellipsis {
                 let array = parameter.with(\.ellipsis, nil).with(\.type, TypeSyntax("[\(parameter.type.trimmed)]"))
                 refuse(
-                    "variadic", "a poster's arguments can't be handed on to a variadic parameter: send an array",
+                    "variadic", "a poster's arguments can't be passed to a variadic parameter: send an array",
                     at: ellipsis,
                     [.replacing("make it an array", parameter, by: array)])
                 return nil
@@ -225,10 +226,10 @@
                     refuse(
                         "specifier",
                         word == "inout"
-                            ? "what an observer changes can't come back to the poster: remove 'inout'"
+                            ? "an observer's changes can't return to the poster: remove 'inout'"
                             : """
-                            arguments are copied to other processes: '\(word)' can't be, nor can types that \
-                            aren't copyable; remove it
+                            arguments are copied to other processes, so '\(word)' has no effect, and types that \
+                            can't be copied can't be sent: remove it
                             """,
                         at: specifier, [.replacing("remove '\(word)'", parameter, by: plain)])
                     return false
@@ -247,18 +248,18 @@
             guard !writer.replaced.isEmpty else { return true }
             // For a method with generic parameters this has been reported, and that fix-it replaces these types as
             // well.
-            if !isToldToBeGeneric {
+            if !isReportedAsGeneric {
                 refuse(.generic, at: type, [.replacing(writer.remedy(ifUnused: ""), type, by: mended)])
             }
             return false
         }
 
-        // MARK: What attributes say
+        // MARK: Attributes
 
         private mutating func ownName(of function: FunctionDeclSyntax) -> String? {
             for arguments in function.arguments(of: "NotificationName") {
                 guard let name = arguments.first?.expression.plainText, !name.isEmpty else {
-                    refuse("name", "a notification's name has to stand here: a string literal", at: arguments)
+                    refuse("name", "write the notification's name as a string literal", at: arguments)
                     continue
                 }
                 return name
@@ -270,7 +271,7 @@
             var defaults: [String: String] = [:]
             for arguments in function.arguments(of: "NotificationDefault") {
                 guard let name = arguments.first?.expression.plainText, arguments.count == 2 else {
-                    refuse("default", "the parameter's label has to stand here: a string literal", at: arguments)
+                    refuse("default", "write the parameter's label as a string literal", at: arguments)
                     continue
                 }
                 defaults[name] = arguments.last!.expression.trimmedDescription
@@ -278,8 +279,8 @@
             return defaults
         }
 
-        /// Gives each message a type name of its own. Two methods with the same name on the wire are refused where the
-        /// full names are known.
+        /// Gives each message a type name of its own. `NotificationProtocolMacro` refuses two methods with the same
+        /// name on the wire.
         private mutating func nameTypes() {
             var taken: Set<String> = []
             for index in methods.indices {

@@ -20,14 +20,14 @@
                         id: "protocol",
                         message:
                             """
-                            @NotificationProtocol is for protocols: their methods are the notifications; for \
-                            a struct use @Message
+                            @NotificationProtocol is for protocols, whose methods are the notifications: for a struct \
+                            use @Message
                             """
                     ),
                     at: node)
                 return []
             }
-            guard isPossible(declaration, in: context), let prefix = prefix(of: node, in: context) else { return [] }
+            guard isForObjects(declaration, in: context), let prefix = prefix(of: node, in: context) else { return [] }
             let reading = NotificationMethodReading(declaration, in: context)
             guard reading.isComplete else { return [] }
             let source = NotificationProtocolSource(
@@ -36,11 +36,12 @@
                 isOnMainActor: declaration.attributes.contains {
                     $0.as(AttributeSyntax.self)?.attributeName.trimmedDescription == "MainActor"
                 })
-            guard areTheNamesGood(source, declaration, in: context) else { return [] }
+            guard areNamesValid(source, declaration, in: context) else { return [] }
             return ["\(raw: source.poster)", "\(raw: source.messages)"]
         }
 
-        private static func isPossible(
+        /// Refuses protocols with associated types, and protocols to which values could conform.
+        private static func isForObjects(
             _ declaration: ProtocolDeclSyntax, in context: some MacroExpansionContext
         ) -> Bool {
             if let clause = declaration.associatedTypeClause {
@@ -66,8 +67,7 @@
                         id: "object",
                         message:
                             """
-                            observers are held weakly, so that nobody has to remove them: only objects can \
-                            be; add 'AnyObject'
+                            observers are held weakly, and only objects can be held weakly: add 'AnyObject'
                             """
                     ),
                     at: declaration.name, [.replacing("add 'AnyObject'", declaration, by: bound)])
@@ -84,7 +84,7 @@
                     Complaint(
                         id: "prefix",
                         message: """
-                            names are settled when the program is built: the prefix has to be a string literal
+                            write the prefix as a string literal: names are fixed when the program is built
                             """),
                     at: argument)
                 return nil
@@ -92,7 +92,7 @@
             return prefix.isEmpty ? "" : "\(prefix)."
         }
 
-        private static func areTheNamesGood(
+        private static func areNamesValid(
             _ source: NotificationProtocolSource, _ declaration: ProtocolDeclSyntax,
             in context: some MacroExpansionContext
         ) -> Bool {
@@ -105,8 +105,8 @@
                             id: "overload",
                             message:
                                 """
-                                two methods have the name "\(name)", which leaves out their types: give one \
-                                of them another by @NotificationName
+                                two methods have the name "\(name)", because names do not include types: rename \
+                                one of them by @NotificationName
                                 """
                         ),
                         at: declaration.name)
@@ -118,8 +118,7 @@
                             id: "length",
                             message:
                                 """
-                                "\(name)" has more than the 255 bytes of a name: shorten it by \
-                                @NotificationName
+                                the name "\(name)" has more than 255 bytes: shorten it by @NotificationName
                                 """),
                         at: declaration.name)
                     return false
@@ -142,7 +141,9 @@
         ) throws -> [DeclSyntax] {
             if !declaration.is(FunctionDeclSyntax.self) {
                 context.complain(
-                    Complaint(id: "method", message: "this is for methods of a protocol with @NotificationProtocol"),
+                    Complaint(
+                        id: "method",
+                        message: "this attribute is for methods of a protocol with @NotificationProtocol"),
                     at: node)
             }
             return []

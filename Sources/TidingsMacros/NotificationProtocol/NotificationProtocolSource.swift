@@ -1,5 +1,5 @@
 #if Macros
-    /// Generates the source text of the types beside a protocol of notifications.
+    /// Generates the source text of a protocol's poster and messages.
     struct NotificationProtocolSource {
         /// The protocol's name, with backticks if it has them.
         var name: String
@@ -29,7 +29,7 @@
                     "    self.options = options",
                     "}",
                 ] + methods.flatMap(post),
-                comment: "/// Posts what `\(bareName)` declares, to its observers in all processes.")
+                comment: "/// Posts the notifications of `\(bareName)` to its observers in all processes.")
         }
 
         private func post(_ method: NotificationMethod) -> [String] {

@@ -12,7 +12,7 @@
         static func function(_ node: some SyntaxProtocol) -> Untransportable {
             Untransportable(
                 id: "function",
-                message: "a function can't travel to another process: send what it would be called with",
+                message: "a function can't be sent to another process: send the arguments for its call",
                 node: Syntax(node))
         }
 
@@ -20,7 +20,7 @@
             Untransportable(
                 id: "tuple",
                 message:
-                    "a tuple can't be sent, as it can't be Codable: declare its elements one by one, or a struct of them",
+                    "a tuple can't be sent, because it is not Codable: declare its elements one by one, or a struct",
                 node: Syntax(node))
         }
     }

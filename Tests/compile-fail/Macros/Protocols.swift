@@ -58,7 +58,7 @@ _ = try center.addObserver(Panel(), as: ScreenObserverMessages.self)
 // refused: cannot form main actor-isolated conformance of 'Screen' to SendableMetatype-inheriting protocol
 @MainActor final class Screen: @MainActor ScreenObserver { func turned(on: Bool) {} }
 
-// What can't travel is refused where it is declared.
+// A declaration that can't be sent is refused at its position.
 // refused: an empty name
 @Message("") struct Nameless { var title: String }
 // refused: a tuple can't be sent
@@ -69,9 +69,9 @@ _ = try center.addObserver(Panel(), as: ScreenObserverMessages.self)
 @Message struct PairValue { var both = (1, 2) }
 // refused: a tuple can't be sent
 @Message struct Outcome { var result: Result<(Int, Int), Never> }
-// refused: a function can't travel to another process
+// refused: a function can't be sent to another process
 @Message struct Callback { var action: @Sendable () -> Void }
-// refused: say what type 'when' has
+// refused: write the type of 'when'
 @Message struct Untyped { var when = Date() }
 // refused: a constant with a value is sent
 @Message struct Constant { let version = 1 }

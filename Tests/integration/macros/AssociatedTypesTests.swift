@@ -2,10 +2,10 @@
     import SwiftSyntaxMacrosGenericTestSupport
     import Testing
 
-    /// Associated types, refused by `@NotificationProtocol` wherever a protocol speaks of them, and the placeholders in their place.
+    /// `@NotificationProtocol` refuses associated types at each position; its fix-its replace them by placeholders.
     @Suite struct AssociatedTypesTests {
         private static let message =
-            "an associated type differs from observer to observer, and a poster knows none of them: write the type that is sent"
+            "a poster can't know an associated type, which differs between observers: write the type that is sent"
         private static let item = "take a type in place of 'Item'"
 
         private func refused(
@@ -48,7 +48,7 @@
                 fixed: "protocol P: AnyObject {\n    var last: <#Item#> { get }\n}")
         }
 
-        /// Each place has the same fix-it, which mends all.
+        /// Each position has the same fix-it, which corrects all positions.
         @Test func several() {
             refused(
                 """
@@ -77,7 +77,7 @@
         }
 
         @Test func whereClauses() {
-            // Of inherited ones.
+            // Requirements on inherited associated types.
             refused(
                 "protocol P: Base where Item == Int {\n    func moved(to item: Item)\n}", at: [(2, 18)],
                 fixed: "protocol P: Base {\n    func moved(to item: <#Item#>)\n}")
@@ -87,7 +87,7 @@
             refused(
                 "protocol P: Base\nwhere Item: Codable\n{\n    func left()\n}", at: [(3, 1)],
                 fixIt: "remove what is required of 'Item'", fixed: "protocol P: Base\n{\n    func left()\n}")
-            // What is said of the observer stays.
+            // Requirements on the observer stay.
             refused(
                 "protocol P: Base where Self: Sendable, Item: Codable {\n    func moved(to item: Item)\n}",
                 at: [(2, 18)],
@@ -97,28 +97,43 @@
                 at: [(2, 18)],
                 fixed: "protocol P: Base where Self: Sendable {\n    func moved(to item: <#Item#>)\n}")
             expectNoComplaints(
-                of: "@NotificationProtocol\nprotocol P: AnyObject where Self: Sendable {\n    func left(who: Int)\n}")
+                of: "@NotificationProtocol\nprotocol P: AnyObject where Self: Sendable {\n    func left(uid: Int)\n}")
         }
 
-        /// What hides it has a complaint of its own.
+        /// A method's own generic parameter hides the associated type, and has its own diagnostic.
         @Test func aMethodsOwnParameterOfThatName() {
             let source =
-                "protocol P: AnyObject {\n    associatedtype Item\n    func moved<Item>(to item: Item)\n    func back(to item: Item)\n}"
+                """
+                protocol P: AnyObject {
+                    associatedtype Item
+                    func moved<Item>(to item: Item)
+                    func back(to item: Item)
+                }
+                """
             expectExpansion(
                 "@NotificationProtocol\n\(source)", source,
                 diagnostics: [
                     DiagnosticSpec(message: Self.message, line: 3, column: 5, fixIts: [FixItSpec(message: Self.item)]),
                     DiagnosticSpec(
                         message:
-                            "a generic method can't be a notification: the observer's process has to know the type that is sent; write it, or a method for each",
+                            """
+                            a generic method can't be a notification, because the observer's process must know the \
+                            type: write the type, or a method for each type
+                            """,
                         line: 4, column: 15, fixIts: [FixItSpec(message: Self.item)]),
                 ],
                 fixed:
-                    "@NotificationProtocol\nprotocol P: AnyObject {\n    func moved<Item>(to item: Item)\n    func back(to item: <#Item#>)\n}"
+                    """
+                    @NotificationProtocol
+                    protocol P: AnyObject {
+                        func moved<Item>(to item: Item)
+                        func back(to item: <#Item#>)
+                    }
+                    """
             )
         }
 
-        /// Documentation of what goes would document what follows: it stays as a comment.
+        /// The documentation of a removed declaration would document the next one, so it becomes an ordinary comment.
         @Test(arguments: [
             (
                 "\n    // MARK: Types\n\n    associatedtype Item\n\n    func moved(to item: Item)\n",
@@ -165,14 +180,31 @@
 
         @Test func commentsOfClauses() {
             refused(
-                "protocol P</* sent */ Item>: Base\n    // As it travels.\n    where Item: Codable\n{\n    func moved(to item: Item)\n}",
+                """
+                protocol P</* sent */ Item>: Base
+                    // As it travels.
+                    where Item: Codable
+                {
+                    func moved(to item: Item)
+                }
+                """,
                 at: [(2, 11)],
                 fixed: "protocol P: Base\n{ /* sent */ // As it travels.\n    func moved(to item: <#Item#>)\n}")
             refused(
-                "protocol P: Base where Self: Sendable, // all\n    Item: Codable /* sent */ { // here\n    func moved(to item: Item)\n}",
+                """
+                protocol P: Base where Self: Sendable, // all
+                    Item: Codable /* sent */ { // here
+                    func moved(to item: Item)
+                }
+                """,
                 at: [(2, 18)],
                 fixed:
-                    "protocol P: Base where Self: Sendable /* sent */ { // all\n    // here\n    func moved(to item: <#Item#>)\n}"
+                    """
+                    protocol P: Base where Self: Sendable /* sent */ { // all
+                        // here
+                        func moved(to item: <#Item#>)
+                    }
+                    """
             )
         }
     }

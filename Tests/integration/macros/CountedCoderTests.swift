@@ -4,7 +4,8 @@
     import SwiftSyntax
     import Testing
 
-    /// Benchmarks count the instructions of a generated coder without building the macros: of what the macro made, written down there.
+    /// Benchmarks count the instructions of a generated coder without building the macros: they have a copy of the
+    /// generated code.
     @Suite struct CountedCoderTests {
         @Test func whatIsCountedIsWhatIsGenerated() throws {
             let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(

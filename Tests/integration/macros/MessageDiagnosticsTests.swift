@@ -2,7 +2,7 @@
     import SwiftSyntaxMacrosGenericTestSupport
     import Testing
 
-    /// What `@Message` refuses, and what it says then.
+    /// The declarations that `@Message` refuses, and its diagnostics.
     @Suite struct MessageDiagnosticsTests {
         private func refused(
             _ source: String, _ message: String, line: Int, column: Int, severity: String = "error",
@@ -22,28 +22,36 @@
         @Test(arguments: ["final class", "enum", "actor"]) func structsOnly(kind: String) {
             refused(
                 "@Message\n\(kind) Track {}",
-                "@Message is for structs: a message is a value that is copied to other processes; for another kind of type conform to SharedNotificationCenter.Message and let Codable do it",
+                """
+                @Message is for structs, because a message is a value that is copied to other processes: for another \
+                kind of type, conform to SharedNotificationCenter.Message and Codable
+                """,
                 line: 2, column: kind.hasPrefix("final") ? 7 : 1)
         }
 
         @Test func generics() {
             refused(
                 "@Message\nstruct Changed<Value> {\n    var value: Value\n}",
-                "a message can't be generic: all of its variants would have one name, and observers couldn't tell them apart; declare a message for each",
+                """
+                a message can't be generic, because all its types would have one name: declare a message for each type
+                """,
                 line: 2, column: 15)
         }
 
         @Test func bitwiseMessages() {
             refused(
                 "@Message\nstruct Meter: SharedNotificationCenter.BitwiseMessage {\n    var level: Double\n}",
-                "a BitwiseMessage travels as its bytes and needs no coder: remove @Message, or conform to nothing but what it adds",
+                "a BitwiseMessage is sent as its bytes and needs no coder: remove @Message, or remove this conformance",
                 line: 2, column: 15)
         }
 
         @Test func nothingButComputedProperties() {
             refused(
                 "@Message\nstruct Track {\n    var title: String { \"\" }\n}",
-                "computed properties aren't sent, and there is nothing else here: declare what is to travel as a stored property",
+                """
+                computed properties aren't sent, and this struct has no stored property: declare a stored property for \
+                each field
+                """,
                 line: 3, column: 5)
         }
 
@@ -55,7 +63,7 @@
         func tuples(field: String, column: Int) {
             refused(
                 "@Message\nstruct Track {\n    var title\(field)\n}",
-                "a tuple can't be sent, as it can't be Codable: declare its elements one by one, or a struct of them",
+                "a tuple can't be sent, because it is not Codable: declare its elements one by one, or a struct",
                 line: 3, column: column)
         }
 
@@ -66,7 +74,7 @@
         func functions(field: String, column: Int) {
             refused(
                 "@Message\nstruct Track {\n    var title\(field)\n}",
-                "a function can't travel to another process: send what it would be called with",
+                "a function can't be sent to another process: send the arguments for its call",
                 line: 3, column: column)
         }
 
@@ -75,7 +83,7 @@
                 "@Message(\"\")\nstruct Track {\n    var title: String\n}", "struct Track {\n    var title: String\n}",
                 diagnostics: [
                     DiagnosticSpec(
-                        message: "a message can't have an empty name: give it one, or leave it out for the type's own",
+                        message: "a message can't have an empty name: write a name, or omit it to use the type's name",
                         line: 1, column: 10)
                 ])
             let long = String(repeating: "n", count: 256)
@@ -84,19 +92,20 @@
                 "struct Track {\n    var title: String\n}",
                 diagnostics: [
                     DiagnosticSpec(
-                        message: "a name can have up to 255 bytes, and this has 256: shorten it", line: 1, column: 10)
+                        message: "a name can have up to 255 bytes, and this name has 256: shorten it", line: 1,
+                        column: 10)
                 ])
         }
 
         @Test func aTypeThatIsNotWritten() {
             refused(
                 "@Message\nstruct Track {\n    var when = Date()\n}",
-                "a macro sees what is written and not what the compiler infers: say what type 'when' has",
+                "a macro can't see inferred types: write the type of 'when'",
                 line: 3, column: 9, fixIt: "add ': Date'",
                 fixed: "@Message\nstruct Track {\n    var when: Date = Date()\n}")
             refused(
                 "@Message\nstruct Track {\n    var when = now()\n}",
-                "a macro sees what is written and not what the compiler infers: say what type 'when' has",
+                "a macro can't see inferred types: write the type of 'when'",
                 line: 3, column: 9, fixIt: "add a type",
                 fixed: "@Message\nstruct Track {\n    var when: <#type#> = now()\n}")
         }
@@ -104,7 +113,7 @@
         @Test func lazyProperties() {
             refused(
                 "@Message\nstruct Track {\n    lazy var title: String = find()\n}",
-                "a lazy property has no value before it is asked for, so there is none to send: remove 'lazy', or make it a computed one",
+                "a lazy property may have no value to send yet: remove 'lazy', or make it a computed property",
                 line: 3, column: 5, fixIt: "remove 'lazy'",
                 fixed: "@Message\nstruct Track {\n    var title: String = find()\n}")
         }
@@ -112,14 +121,17 @@
         @Test func propertyWrappers() {
             refused(
                 "@Message\nstruct Track {\n    @Clamped var volume: Double\n}",
-                "@Message can't tell what @Clamped makes of this property: what it stores has another type; send a plain property",
+                "@Message can't know which type @Clamped stores for this property: declare the property without it",
                 line: 3, column: 5)
         }
 
         @Test func conditions() {
             refused(
                 "@Message\nstruct Track {\n    #if DEBUG\n    var title: String\n    #endif\n}",
-                "@Message can't see through #if: a field that is there in one build only would travel in one direction only; move it out",
+                """
+                @Message can't read #if: a field of one build only would be unknown to other builds; move it out of \
+                the #if
+                """,
                 line: 3, column: 5)
         }
 
@@ -136,24 +148,52 @@
         func aCoderOfItsOwn(coder: String) {
             refused(
                 "@Message\nstruct Track {\n    var title: String\n    \(coder)\n}",
-                "a struct with a coder of its own would travel in two forms: remove it, or remove @Message and conform to SharedNotificationCenter.Message",
+                """
+                this coder and that of @Message would encode the struct differently: remove this one, or remove \
+                @Message and conform to SharedNotificationCenter.Message
+                """,
                 line: 4, column: coder.hasPrefix("func") ? 10 : 5)
         }
 
         @Test func keys() {
             refused(
-                "@Message\nstruct Track {\n    var title: String\n    enum CodingKeys: Int, CodingKey {\n        case title = 1\n    }\n}",
-                "the names of fields are texts: give this case a string literal", line: 5, column: 22)
+                """
+                @Message
+                struct Track {
+                    var title: String
+                    enum CodingKeys: Int, CodingKey {
+                        case title = 1
+                    }
+                }
+                """,
+                "field names are strings: give this case a string literal", line: 5, column: 22)
             refused(
-                "@Message\nstruct Track {\n    var title: String\n    var length: Int\n    enum CodingKeys: CodingKey {\n        case title\n    }\n}",
+                """
+                @Message
+                struct Track {
+                    var title: String
+                    var length: Int
+                    enum CodingKeys: CodingKey {
+                        case title
+                    }
+                }
+                """,
                 "CodingKeys leaves 'length' out, so an observer needs a default value for it", line: 4, column: 9)
             refused(
-                "@Message\nstruct Track {\n    var title: String\n    enum CodingKeys: CodingKey {\n        case title, length\n    }\n}",
+                """
+                @Message
+                struct Track {
+                    var title: String
+                    enum CodingKeys: CodingKey {
+                        case title, length
+                    }
+                }
+                """,
                 "CodingKeys has 'length', and there is no such stored property", line: 2, column: 14)
             let long = String(repeating: "x", count: 128)
             refused(
                 "@Message\nstruct Track {\n    var \(long): Int\n}",
-                "a field's name can have up to 127 bytes: give it a shorter one in CodingKeys", line: 3, column: 9)
+                "a field's name can have up to 127 bytes: give it a shorter name in CodingKeys", line: 3, column: 9)
         }
 
         @Test func aConstantIsWarnedOf() {
@@ -189,7 +229,10 @@
                 diagnostics: [
                     DiagnosticSpec(
                         message:
-                            "a constant with a value is sent, but keeps its own value in an observer; make it a variable, or 'static' if it isn't to be sent",
+                            """
+                            a constant with a value is sent, but observers ignore the sent value: make it a variable, \
+                            or 'static' if it is not to be sent
+                            """,
                         line: 3, column: 9, severity: .warning, fixIts: [FixItSpec(message: "change 'let' to 'var'")])
                 ])
         }

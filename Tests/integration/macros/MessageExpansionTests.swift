@@ -1,7 +1,7 @@
 #if Macros
     import Testing
 
-    /// What `@Message` writes, to the letter.
+    /// The exact code that `@Message` generates.
     @Suite struct MessageExpansionTests {
         @Test func fieldsOfEveryKind() {
             expectExpansion(
@@ -48,7 +48,8 @@
                         var defaultValue: Int?
                         var ratingsValue: [Int]?
                         var map = try decoder.beginMap()
-                        while let field = try decoder.nextField(in: &map, of: "\\u{66}number\\u{65}title\\u{66}artist\\u{68}subtitle\\u{67}default\\u{67}ratings") {
+                        while let field = try decoder.nextField(in: &map, of: \
+                "\\u{66}number\\u{65}title\\u{66}artist\\u{68}subtitle\\u{67}default\\u{67}ratings") {
                             switch field {
                             case 0 where numberValue == nil:
                                 numberValue = try decoder.decode(UInt64.self, for: "number")
@@ -89,8 +90,10 @@
                         self.title = try container.decode(String.self, forKey: .title)
                         self.artist = try container.decode(String.self, forKey: .artist)
                         self.subtitle = try container.decodeIfPresent(String.self, forKey: .subtitle)
-                        self.`default` = container.contains(.`default`) ? try container.decode(Int.self, forKey: .`default`) : -1
-                        self.ratings = container.contains(.ratings) ? try container.decode([Int].self, forKey: .ratings) : [Int]()
+                        self.`default` = container.contains(.`default`) ? try container.decode(Int.self, forKey: \
+                .`default`) : -1
+                        self.ratings = container.contains(.ratings) ? try container.decode([Int].self, forKey: \
+                .ratings) : [Int]()
                     }
                 }
                 """)

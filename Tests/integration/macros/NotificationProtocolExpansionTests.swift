@@ -1,14 +1,14 @@
 #if Macros
     import Testing
 
-    /// What `@NotificationProtocol` writes, to the letter.
+    /// The exact code that `@NotificationProtocol` generates.
     @Suite struct NotificationProtocolExpansionTests {
         @Test func methodsOfEveryKind() {
             expectExpansion(
                 """
                 @NotificationProtocol(prefix: "com.example")
                 public protocol UserObserver: AnyObject {
-                    /// Somebody has another name now.
+                    /// A user has another name now.
                     func userNameChanged(oldName: String, to newName: String?)
                     @NotificationName("out")
                     @NotificationDefault("reason", 7)
@@ -17,22 +17,23 @@
                 """,
                 """
                 public protocol UserObserver: AnyObject {
-                    /// Somebody has another name now.
+                    /// A user has another name now.
                     func userNameChanged(oldName: String, to newName: String?)
                     @NotificationName("out")
                     @NotificationDefault("reason", 7)
                     func signedOut(_ reason: Int)
                 }
 
-                /// Posts what `UserObserver` declares, to its observers in all processes.
+                /// Posts the notifications of `UserObserver` to its observers in all processes.
                 public struct UserObserverPoster: Sendable {
                     public let center: SharedNotificationCenter
                     public var options: SharedNotificationCenter.PostOptions
-                    public init(_ center: SharedNotificationCenter, options: SharedNotificationCenter.PostOptions = .init()) {
+                    public init(_ center: SharedNotificationCenter, options: SharedNotificationCenter.PostOptions = \
+                .init()) {
                         self.center = center
                         self.options = options
                     }
-                    /// Somebody has another name now.
+                    /// A user has another name now.
                     public func userNameChanged(oldName: String, to newName: String?) throws(SharedNotificationError) {
                         let message = UserObserverMessages.UserNameChangedMessage(oldName: oldName, to: newName)
                         try self.center.post(message, options: self.options)
@@ -53,7 +54,8 @@
                             observer
                         }
                     }
-                    public static func call(_ method: Int, of observer: any UserObserver, with payload: borrowing SharedNotificationCenter.ArrivedPayload) throws {
+                    public static func call(_ method: Int, of observer: any UserObserver, with payload: borrowing \
+                SharedNotificationCenter.ArrivedPayload) throws {
                         switch method {
                         case 0:
                             let arguments = try payload.decode(UserNameChangedMessage.self)
@@ -134,7 +136,8 @@
                         }
                         public init(from decoder: any Decoder) throws {
                             let container = try decoder.container(keyedBy: CodingKeys.self)
-                            self.reason = container.contains(.reason) ? try container.decode(Int.self, forKey: .reason) : 7
+                            self.reason = container.contains(.reason) ? try container.decode(Int.self, forKey: \
+                .reason) : 7
                         }
                     }
                 }

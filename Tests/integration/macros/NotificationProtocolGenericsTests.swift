@@ -2,14 +2,17 @@
     import SwiftSyntaxMacrosGenericTestSupport
     import Testing
 
-    /// Types that a poster can't know, refused by `@NotificationProtocol`, and the placeholders it would put in their place.
+    /// `@NotificationProtocol` refuses types that a poster can't know; its fix-its replace them by placeholders.
     @Suite struct NotificationProtocolGenericsTests {
         private static let generic =
-            "a generic method can't be a notification: the observer's process has to know the type that is sent; write it, or a method for each"
+            """
+            a generic method can't be a notification, because the observer's process must know the type: write the \
+            type, or a method for each type
+            """
         private static let associated =
-            "an associated type differs from observer to observer, and a poster knows none of them: write the type that is sent"
+            "a poster can't know an associated type, which differs between observers: write the type that is sent"
         private static let conditional =
-            "all observers have all methods: a where clause can't leave some out; remove it"
+            "a where clause can't restrict a notification to some observers: remove it"
 
         private struct Refusal {
             var message: String
@@ -18,7 +21,7 @@
             var fixIt: String?
         }
 
-        /// One protocol, whose fix-its are all applied.
+        /// Expects the refusals of one protocol, and the source after all its fix-its.
         private func refused(
             _ source: String, _ refusals: [Refusal], expanded: String? = nil, fixed: String,
             location: Testing.SourceLocation = #_sourceLocation
@@ -59,7 +62,7 @@
                 fixIt: "take types in place of 'T', 'U' and 'V'",
                 fixed: "func moved(by step: <#T#>, to value: <#U#>, from old: <#V#>, again: <#T#>)")
             refusedMethod(
-                "func left<T, U>(who: Int)", column: 14, fixIt: "remove '<T, U>'", fixed: "func left(who: Int)")
+                "func left<T, U>(uid: Int)", column: 14, fixIt: "remove '<T, U>'", fixed: "func left(uid: Int)")
         }
 
         @Test(arguments: [
@@ -111,7 +114,10 @@
                         fixIts: [FixItSpec(message: "take a type in place of 'T'")]),
                     DiagnosticSpec(
                         message:
-                            "nobody waits for an answer to a notification: remove the result, and let observers post a notification of their own",
+                            """
+                            posters receive no result from observers: remove the result, and let observers post a \
+                            notification of their own
+                            """,
                         line: 3, column: 32, fixIts: [FixItSpec(message: "remove the result")]),
                 ], fixed: "@NotificationProtocol\n\(methods("func moved(to value: <#T#>) -> [<#T#>]"))",
                 applying: ["take a type in place of 'T'"])
@@ -120,23 +126,35 @@
         @Test func severalMethods() {
             refused(
                 methods(
-                    "func left()\n\n    func moved<T>(to value: T)\n    func turned<U>(by angle: U) where U: Codable\n    func back(T: Tree)"
+                    """
+                    func left()
+
+                        func moved<T>(to value: T)
+                        func turned<U>(by angle: U) where U: Codable
+                        func back(T: Tree)
+                    """
                 ),
                 [
                     Refusal(message: Self.generic, line: 5, column: 15, fixIt: "take a type in place of 'T'"),
                     Refusal(message: Self.generic, line: 6, column: 16, fixIt: "take a type in place of 'U'"),
                 ],
                 fixed: methods(
-                    "func left()\n\n    func moved(to value: <#T#>)\n    func turned(by angle: <#U#>)\n    func back(T: Tree)"
+                    """
+                    func left()
+
+                        func moved(to value: <#T#>)
+                        func turned(by angle: <#U#>)
+                        func back(T: Tree)
+                    """
                 ))
         }
 
         @Test func whereClausesAlone() {
             for (before, after) in [
-                ("func left(who: Int) where Self: Sendable", "func left(who: Int)"),
+                ("func left(uid: Int) where Self: Sendable", "func left(uid: Int)"),
                 (
-                    "func left(who: Int)\n        where Self: /* all */ Sendable // them",
-                    "func left(who: Int) /* all */ // them"
+                    "func left(uid: Int)\n        where Self: /* all */ Sendable // them",
+                    "func left(uid: Int) /* all */ // them"
                 ),
             ] {
                 let column = before.contains("\n") ? 9 : 25
@@ -163,7 +181,14 @@
                 "func moved(to value: /* new */ <#T#> /* one */, T: <#T#>)"
             ),
             (
-                "func moved<\n        // What is sent.\n        T\n    >(to value: T)\n        // As it travels.\n        where T: Codable",
+                """
+                func moved<
+                        // What is sent.
+                        T
+                    >(to value: T)
+                        // As it travels.
+                        where T: Codable
+                """,
                 "func moved(to value: <#T#>) // What is sent.\n    // As it travels."
             ),
             (
@@ -196,27 +221,27 @@
         ])
         func opaqueTypes(type: String, name: String, fixed: String) {
             refusedMethod(
-                "func left(who: \(type), when: Int)", column: type.hasPrefix("/*") ? 29 : 20,
-                fixIt: "take a type in place of '\(name)'", fixed: "func left(who: \(fixed), when: Int)")
+                "func left(uid: \(type), when: Int)", column: type.hasPrefix("/*") ? 29 : 20,
+                fixIt: "take a type in place of '\(name)'", fixed: "func left(uid: \(fixed), when: Int)")
         }
 
         @Test func severalOpaqueTypes() {
             refused(
-                methods("func left(who: some Codable, when: some Hashable)\n    func back(who: some Sendable)"),
+                methods("func left(uid: some Codable, when: some Hashable)\n    func back(uid: some Sendable)"),
                 [
                     Refusal(message: Self.generic, column: 20, fixIt: "take a type in place of 'some Codable'"),
                     Refusal(message: Self.generic, column: 40, fixIt: "take a type in place of 'some Hashable'"),
                     Refusal(
                         message: Self.generic, line: 4, column: 20, fixIt: "take a type in place of 'some Sendable'"),
-                ], fixed: methods("func left(who: <#Codable#>, when: <#Hashable#>)\n    func back(who: <#Sendable#>)"))
+                ], fixed: methods("func left(uid: <#Codable#>, when: <#Hashable#>)\n    func back(uid: <#Sendable#>)"))
         }
 
-        /// One complaint of a method, and one fix-it, as either alone would leave it generic.
+        /// A method has one diagnostic and one fix-it: two fix-its, applied one at a time, would leave it generic.
         @Test func opaqueTypesOfGenericMethods() {
             refusedMethod(
-                "func moved<T>(to value: T, by who: some Collection<T>)", column: 15,
+                "func moved<T>(to value: T, by uid: some Collection<T>)", column: 15,
                 fixIt: "take types in place of 'T' and 'some Collection<T>'",
-                fixed: "func moved(to value: <#T#>, by who: <#Collection<T>#>)")
+                fixed: "func moved(to value: <#T#>, by uid: <#Collection<T>#>)")
         }
     }
 #endif

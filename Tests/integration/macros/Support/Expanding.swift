@@ -7,14 +7,14 @@
 
     @testable import TidingsMacros
 
-    /// What this package's macros are called in sources.
+    /// The package's macros by their names in source code.
     let macros = [
         "Message": MacroSpec(
             type: MessageMacro.self, conformances: ["SharedNotificationCenter.Message"]),
         "NotificationProtocol": MacroSpec(type: NotificationProtocolMacro.self),
     ]
 
-    /// With types in the place of its placeholders, as whoever applied a fix-it has written them.
+    /// Expects no diagnostics when a type replaces each placeholder, as it must be after a fix-it.
     func expectNoComplaints(of source: String, location: Testing.SourceLocation = #_sourceLocation) {
         let chosen = source.replacing(/<#[^#]*#>/, with: "Int")
         let file = Parser.parse(source: chosen)
