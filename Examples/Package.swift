@@ -1,14 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Examples of the docs as programs. A package of its own, like a user's package.
+// The documentation's examples as programs. A separate package, like a user's package.
 let package = Package(
     name: "tidings-examples",
     dependencies: [
         .package(name: "tidings", path: "..")
     ],
     targets: [
-        // What the host and its extensions agree on.
+        // The messages that the host and its extensions share.
         .target(name: "PlayerMessages", dependencies: [.product(name: "Tidings", package: "tidings")]),
         .executableTarget(
             name: "PlayerHost", dependencies: ["PlayerMessages", .product(name: "Tidings", package: "tidings")]),

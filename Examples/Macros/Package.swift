@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What the docs say about the macros. Apart from the other examples: building this one builds swift-syntax.
+// The documentation's examples of the macros. A separate package, because it builds swift-syntax.
 let package = Package(
     name: "tidings-macro-examples",
     dependencies: [

@@ -11,12 +11,12 @@ func eventLoop(_ center: SharedNotificationCenter) throws {
                 print(notification.name, notification.payload.json)
             }
         } catch {
-            // The descriptor stays readable: to go on would be to try again without end.
+            // The descriptor stays readable, so the loop must end here.
             print(error)
             source.cancel()
         }
     }
-    // Until Dispatch has let go of the descriptor.
+    // Keeps the observer until Dispatch has released the descriptor.
     source.setCancelHandler { withExtendedLifetime(observer) {} }
     source.activate()
     try center.post(name: "com.example.changed")

@@ -1,9 +1,9 @@
 import Tidings
 
-/// A name with typed arguments, without a type of its own.
+/// A name with typed arguments, without a declared message type.
 let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
 
-/// The same as a newer program declares it: what an older one posts has no speed yet, and gets 1.
+/// The same key in a newer program: posts of an older program have no speed, and the observer receives 1.
 let newProgress = SharedNotificationCenter.Key<Int, String, Double>(
     "com.example.import.progress", defaults: (nil, nil, 1))
 

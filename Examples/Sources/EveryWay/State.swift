@@ -6,7 +6,7 @@ import Tidings
     withObservationTracking {
         print(volume.value ?? 1)
     } onChange: {
-        print("somebody, in whatever process, has set it anew")
+        print("a process set the volume")
     }
     try volume.set(0.5)
     try volume.set(nil)

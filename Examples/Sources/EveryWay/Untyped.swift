@@ -4,7 +4,7 @@ import TidingsFoundation
 
 func untyped(_ center: SharedNotificationCenter) throws {
     let token = try center.addObserver(forNames: "com.example.changed", options: .init(queue: .main)) { notification in
-        print(notification.object ?? "somebody", notification.userInfo?["volume"]?.double ?? 1)
+        print(notification.object ?? "no subject", notification.userInfo?["volume"]?.double ?? 1)
     }
     try center.post(
         name: "com.example.changed", userInfo: ["volume": 0.5, "muted": false], options: .init(subject: "player-1"))

@@ -10,7 +10,7 @@ for await delivery in center.deliveries(of: TrackChanged.self) {
         print("#\(envelope.sequence) \(track.title) by \(track.artist)\(envelope.isRetained ? ", still playing" : "")")
         if track.artist == "Miles Davis" { try center.post(Liked(title: track.title)) }
     case .missed(let count):
-        print("\(count) tracks went by unseen")
+        print("missed \(count) tracks")
     case .reopened, .centerEnded:
         print("the center was removed")
     }

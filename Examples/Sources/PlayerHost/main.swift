@@ -11,7 +11,7 @@ let token = try center.addObserver(for: Liked.self) { liked, envelope in
 while let line = readLine() {
     let parts = line.split(separator: " / ", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { continue }
-    // Retained: an extension that starts later is told what plays now.
+    // Retained: an extension that starts later receives the current track.
     try center.post(TrackChanged(title: parts[0], artist: parts[1]), options: .init(retain: true))
 }
 

@@ -1,6 +1,6 @@
 import Tidings
 
-/// The host to its extensions: another track plays.
+/// The host to its extensions: another track is playing.
 public struct TrackChanged: SharedNotificationCenter.Message {
     public static let name: SharedNotificationCenter.Name = "com.example.player.trackChanged"
 
@@ -15,7 +15,7 @@ public struct TrackChanged: SharedNotificationCenter.Message {
     }
 }
 
-/// An extension to the host: somebody likes what plays.
+/// An extension to the host: the user likes the current track.
 public struct Liked: SharedNotificationCenter.Message {
     public static let name: SharedNotificationCenter.Name = "com.example.player.liked"
 

@@ -100,8 +100,8 @@ extension Publisher {
                 throw SharedNotificationError(
                     .full,
                     message: """
-                        can't post from inside a lossless observer's closure: it is itself a whole ring behind, and goes on only when the closure \
-                        has returned; post fewer there, or from elsewhere
+                        can't post from inside a lossless observer's closure: this observer is a whole ring behind, \
+                        and goes on only after the closure has returned; post fewer there, or post from another thread
                         """)
             }
             let spent = Int64(Lock.now - begin)

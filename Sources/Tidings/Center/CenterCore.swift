@@ -106,8 +106,8 @@ final class CenterCore: Sendable {
         throw SharedNotificationError(
             .invalidName,
             message: """
-                can't observe names that begin with "\(prefix)" in center "\(name)": there is no * in what names begin with; say \
-                "com.example." for all that begin so
+                can't observe the prefix "\(prefix)" in center "\(name)": a prefix has no *; pass "com.example." to \
+                observe all names with that prefix
                 """)
     }
 

@@ -140,24 +140,27 @@ final class Diagnostics: Sendable {
                 """
                 can't decode notification \(notification.envelope.sequence) "\(notification.name)" \
                 (\(notification.payload.format), \(notification.payload.bytes.count) bytes) from pid \
-                \(notification.envelope.poster.pid): \(message.error); further ones are counted only
+                \(notification.envelope.poster.pid): \(message.error); later failures of this name are not reported
                 """
             )
         case .missed(let count, let name):
             return (
                 "m\(name?.rawValue ?? "")",
                 """
-                an observer of \(name.map { "\"\($0)\"" } ?? "several names") was too slow and missed \(count); give it \
-                onMissed, or make it lossless; further losses are counted only
+                an observer of \(name.map { "\"\($0)\"" } ?? "several names") was too slow and missed \(count) \
+                notifications; give it onMissed, or make it lossless; later losses are not reported
                 """
             )
         case .postFailed(let name, let error):
-            return ("p\(name)", "\(error.message); further ones of this name are not told")
+            return ("p\(name)", "\(error.message); later failures of this name are not reported")
         case .observerFailed(let name, let error): return ("o\(name)", error.message)
         case .reopened(let incarnation):
             return (
                 "r\(incarnation)",
-                "a center has ended; its observers go on in the next one (incarnation \(String(incarnation, radix: 16)))"
+                """
+                a center has ended; its observers go on in the next center (incarnation \
+                \(String(incarnation, radix: 16)))
+                """
             )
         case .mistake(let mistake): return ("x\(mistake)", "\(mistake)")
         case .sequenceFailed(let error), .dispatchFailed(let error):

@@ -37,28 +37,30 @@ extension SharedNotificationCenter {
             switch self {
             case .nameOfTwoTypes(let name, let first, let second):
                 """
-                "\(name)" is the name of both \(first) and \(second): observers of one get what is posted as the other; give one of them \
-                another `static let name`
+                "\(name)" is the name of both \(first) and \(second): observers of one type receive posts of the \
+                other; give one type another `static let name`
                 """
             case .nameOfTwoKeys(let name, let first, let second):
                 """
-                "\(name)" is the name of both \(first) and \(second): what is posted as one can't be read as the other; give one of them \
-                another name, or the same arguments, with new ones at the end that are optional or have `defaults`
+                "\(name)" is the name of both \(first) and \(second): an observer of one key can't decode posts of the \
+                other; give one key another name, or give both the same arguments (new ones at the end, optional or \
+                with `defaults`)
                 """
             case .tokenNotKept(let names):
                 """
-                the observer of \(Self.list(names)) ended as soon as it had begun, since nobody kept its token; store what `addObserver` \
-                returns for as long as it shall go on
+                the observer of \(Self.list(names)) ended at once, because its token was not stored; store the token \
+                that `addObserver` returns, as long as the observation must last
                 """
             case .postsToItself(let names):
                 """
-                an observer of \(Self.list(names)) posts the same whenever it is called, and so is called for ever; post only what has \
-                changed, under another name, or observe with `excludingOwnPosts: true`
+                an observer of \(Self.list(names)) posts a name that it observes at each call, so it is called without \
+                end; post only changes, post under another name, or observe with `excludingOwnPosts: true`
                 """
             case .hugePayloads(let name, let size):
                 """
-                "\(name)" is posted with \(size) bytes and more, over 1,000 times a second, each of which is copied for every observer; post \
-                what has changed, less often (`enqueue` of TidingsFoundation), or where the data is
+                "\(name)" is posted with \(size) bytes or more, over 1,000 times a second, and each payload is copied \
+                for every observer; post only changes, post less often (`postingStyle: .whenIdle`), or post a \
+                reference to the data
                 """
             }
         }

@@ -19,8 +19,8 @@ final class HandlerWatch: @unchecked Sendable {
     /// time in which the thread waited for its processor.
     static let enough: UInt64 = interval / 10 * 9
 
-    /// Whether the thread spent an interval in one closure, by the looks at its begin and now. `nil`: there is no `/proc`,
-    /// and the clock by which the watch looks decides alone.
+    /// Whether the thread spent an interval in one closure: compares the check at the closure's begin with the current
+    /// check. `nil`: there is no `/proc`, and the clock of the watch decides alone.
     static func hangs(since begun: ThreadTime?, now: ThreadTime?) -> Bool {
         guard let begun, let now else { return true }
         return now.spent(since: begun) >= enough

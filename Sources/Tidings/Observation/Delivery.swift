@@ -66,7 +66,7 @@ extension SharedNotificationCenter {
     ///     switch delivery {
     ///     case .message(let change, let envelope):
     ///         print("#\(envelope.sequence) from \(envelope.poster.pid): \(change.title)")
-    ///     case .missed(let count): print("\(count) went by unseen")
+    ///     case .missed(let count): print("missed \(count)")
     ///     case .reopened, .centerEnded: print("another center, or none")
     ///     }
     /// }

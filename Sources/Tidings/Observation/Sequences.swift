@@ -74,7 +74,7 @@ extension SharedNotificationCenter {
     /// for await delivery in try SharedNotificationCenter.default.deliveries(of: progress) {
     ///     switch delivery {
     ///     case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")
-    ///     case .missed(let count): print("\(count) went by unseen")
+    ///     case .missed(let count): print("missed \(count)")
     ///     case .reopened, .centerEnded: print("another center, or none")
     ///     }
     /// }

@@ -1,24 +1,24 @@
-// notify_register_dispatch: blocks on queues, on top of a handler that only hands over. A library of its own, as it
-// needs blocks and Dispatch.
+// notify_register_dispatch: runs blocks on queues. Its handler only enqueues the block. This is a separate library,
+// because it needs blocks and Dispatch.
 #include <dispatch/dispatch.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "../../src/internal.h"
 
-// Of the blocks runtime. Its header is Block.h here and Block/Block.h there.
+// From the blocks runtime, whose header is Block.h or Block/Block.h, depending on the installation.
 void *_Block_copy(const void *block);
 void _Block_release(const void *block);
 
-#define QUEUED_MOST                                                                                                    \
-    128  // blocks of one token that wait for their queue: whatever comes meanwhile is one with the last of them
+// The most blocks of one token that wait for their queue. Later posts are merged with the last of these blocks.
+#define QUEUED_MOST 128
 
 typedef struct registration {
     dispatch_queue_t queue;
     notify_handler_t handler;
-    _Atomic uint32_t users;  // the token, and each block that is on its way
+    _Atomic uint32_t users;  // references: the token, and each enqueued or running block
     _Atomic int queued;
-    _Atomic uint32_t turns;  // of blocks that have begun, the one that runs among them
+    _Atomic uint32_t turns;  // blocks that have begun, including the running one
 } registration;
 
 static void leave(registration *r) {
@@ -28,12 +28,12 @@ static void leave(registration *r) {
     free(r);
 }
 
-// A concurrent queue begins a block while the one before it still runs. Apple promises that blocks of one registration
-// don't: whoever comes meanwhile leaves its turn to the one that runs, and no thread waits.
+// A concurrent queue begins a block while the previous block still runs. Apple promises that blocks of one registration
+// do not overlap: a block that begins meanwhile leaves its turn to the running block, and no thread waits.
 static void run(registration *r, int token) {
     if (atomic_fetch_add_explicit(&r->turns, 1, memory_order_acq_rel) != 0) return;
     do {
-        // Before the look: what is posted from here on gets a block of its own.
+        // Before the check in tidings_notify_may_run: a later post enqueues its own block.
         atomic_fetch_sub_explicit(&r->queued, 1, memory_order_seq_cst);
         if (tidings_notify_may_run(token)) r->handler(token);
     } while (atomic_fetch_sub_explicit(&r->turns, 1, memory_order_acq_rel) != 1);

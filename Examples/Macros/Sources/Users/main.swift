@@ -14,7 +14,7 @@ protocol UserObserver: AnyObject {
 }
 
 extension UserObserver {
-    /// Whoever doesn't care leaves it out.
+    /// A default: an observer that does not need this notification omits the method.
     func signedOut() {}
 }
 
