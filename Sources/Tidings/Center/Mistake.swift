@@ -59,7 +59,7 @@ extension SharedNotificationCenter {
             case .hugePayloads(let name, let size):
                 """
                 "\(name)" is posted with \(size) bytes or more, over 1,000 times a second, and each payload is copied \
-                for every observer; post only changes, post less often (`postingStyle: .whenIdle`), or post a \
+                for every observer; post only changes, post less often (`enqueue` of TidingsFoundation), or post a \
                 reference to the data
                 """
             }

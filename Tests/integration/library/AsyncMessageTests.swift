@@ -4,10 +4,10 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// Spelled as `SubjectMessages.swift` says.
+/// Uses the messages of `SubjectMessages.swift`.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct AsyncMessageTests {
-    @Test func observersOfObjectsTypesAndEverything() async throws {
+    @Test func observersOfObjectsTypesAndAllSubjects() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let library = Library()
         let seen = Events<String>()
@@ -30,7 +30,7 @@ struct AsyncMessageTests {
         @TaskLocal static var isSet = false
     }
 
-    @Test @MainActor func anObserverHasATaskOfItsOwn() async throws {
+    @Test @MainActor func anObserverHasItsOwnTask() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Bool>()
         await Flag.$isSet.withValue(true) {
@@ -94,7 +94,7 @@ struct AsyncMessageTests {
         var iterator = center.messages(of: nil, for: BookAdded.self, bufferSize: 15).makeAsyncIterator()
         for number in 1...5 { center.post(BookAdded(number: number)) }
         for number in 1...5 { expectEqual(try await iterator.next()?.number, number) }
-        // One too many: there the oldest goes without a word, here it is told.
+        // One message too many: Foundation drops the oldest silently, this center reports it.
         for number in 1...16 { center.post(BookAdded(number: number)) }
         for number in 2...16 { expectEqual(try await iterator.next()?.number, number) }
         #expect(told.all == [1])
@@ -127,7 +127,8 @@ struct AsyncMessageTests {
     }
 
     @Test func aPostOnTheDispatcherThreadDoesNotWaitForItself() async throws {
-        // What waits for itself gives up in the end, but is set aside before. A busy machine may have that done once to one that does not.
+        // A post that waits for its own thread gives up at last, but its closure is set aside first. On a busy machine,
+        // that may happen once to a closure that does not wait.
         for _ in 0..<10 where try await !isSetAsideByItsPost() { return }
         Issue.record("set aside each of ten times")
     }

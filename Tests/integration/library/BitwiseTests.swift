@@ -4,7 +4,7 @@ import TidingsAdministration
 
 @testable import Tidings
 
-/// Messages that travel as their bytes, however the compiler finds the way: with the type known to it, or not.
+/// Bitwise messages are sent as their bytes, whether or not the compiler knows the type.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct BitwiseTests {
     struct Reading: Center.BitwiseMessage, Equatable {
@@ -41,7 +41,7 @@ struct BitwiseTests {
         try payload.decode(type)
     }
 
-    @Test func theTypeKnownOrNotTheBytesAreTheSame() throws {
+    @Test func theBytesDoNotDependOnWhetherTheTypeIsKnown() throws {
         let test = try TestCenter()
         try test.center.post(reading, options: .init(retain: true))
         let known = try #require(try test.center.rawState(for: Reading.name))
@@ -49,7 +49,7 @@ struct BitwiseTests {
         let generic = try #require(try test.center.rawState(for: Reading.name))
         #expect(known.format == .bitwise)
         #expect(known.bytes.count == 8 + MemoryLayout<Reading>.size)
-        // Not byte by byte: what lies between the fields is anything.
+        // Not compared byte by byte: the padding between the fields is undefined.
         #expect(generic.format == .bitwise && generic.bytes.count == known.bytes.count)
         #expect(generic.bytes.prefix(8) == known.bytes.prefix(8))
         #expect(try known.decode(Reading.self) == reading && generic.decode(Reading.self) == reading)
@@ -65,7 +65,7 @@ struct BitwiseTests {
         #expect(throws: SharedNotificationError.self) { try test.center.post(reading, options: .init(subject: "a\0b")) }
     }
 
-    @Test func aTypeThatChoseOtherwiseTravelsThatWay() throws {
+    @Test func aTypeWithAnotherFormatIsSentInThatFormat() throws {
         let test = try TestCenter()
         try test.center.post(Chooses(value: 3), options: .init(retain: true))
         let payload = try #require(try test.center.rawState(for: Chooses.name))
@@ -83,7 +83,7 @@ struct BitwiseTests {
         #expect(try decodeMessage(Center.RawPayload(encoding: Track(1)), as: Track.self) == Track(1))
         let inferred: Reading = try payload.decode()
         #expect(inferred == reading)
-        // Other formats as ever.
+        // Other formats decode as before.
         #expect(try Center.RawPayload(encoding: reading).decode(Reading.self) == reading)
         #expect(try test.center.state(for: Reading.name, as: Reading.self) == reading)
     }
@@ -107,7 +107,7 @@ struct BitwiseTests {
     }
 
     @Test func theTableOfTypesKeepsTheFirstAnswer() {
-        // More types than chains; all threads ask for all of them at the same time.
+        // More types than chains of the table. All threads look up all types at the same time.
         let types = (0..<200).map { Self.nested(Int.self, $0) }
         let table = TypeTable<Int>()
         let answers = Locked<[[Int]]>([])
@@ -124,7 +124,7 @@ struct BitwiseTests {
         #expect(table.value(of: ObjectIdentifier(String.self)) == nil)
     }
 
-    /// A type of its own for each depth.
+    /// A distinct type for each depth.
     private static func nested<T>(_ type: T.Type, _ depth: Int) -> ObjectIdentifier {
         depth == 0 ? ObjectIdentifier(type) : nested(Optional<T>.self, depth - 1)
     }

@@ -4,12 +4,12 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// To and from Foundation's center.
+/// The bridge to and from Foundation's center.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct BridgeTests {
     private static let ticks = Foundation.Notification.Name("ticks")
 
-    /// Everything under "ticks" in a shared center, counted up to a last one.
+    /// Observes "ticks" in a shared center, and counts them up to a last one.
     private final class Watcher: Sendable {
         private let center: Center
         private let got = Events<String?>()
@@ -21,7 +21,7 @@ struct BridgeTests {
             token = try center.addObserver(forNames: ["ticks", "last"]) { got.add($0.envelope.subject) }
         }
 
-        /// How many there were until now.
+        /// The number of ticks received before now.
         func count() async throws -> Int {
             let last = UUID().uuidString
             try center.post(name: "last", payload: .empty, options: .init(subject: last))
@@ -31,7 +31,7 @@ struct BridgeTests {
         }
     }
 
-    /// What a `NotificationCenter` posts under "ticks": "OBJECT NUMBER".
+    /// Records what a `NotificationCenter` posts under "ticks": "OBJECT NUMBER".
     private final class Local: Sendable {
         let center = NotificationCenter()
         let got = Events<String>()
@@ -63,7 +63,7 @@ struct BridgeTests {
         let all = (0..<50).map { "- \($0)" } + (50..<100).map { "peer \($0)" }
         expectEqual(await local.got.wait(for: 100), all)
         for peer in peers { expectEqual(await Array(peer.lines.wait(for: 101).dropFirst()), all) }
-        // One that is posted here and not forwarded by anybody arrives as well, in every process.
+        // A tick that is posted here, without a bridge's forwarding, arrives in every process as well.
         try test.center.post(name: "ticks", userInfo: ["number": 100])
         expectEqual(await local.got.wait(for: 101).last, "- 100")
         for peer in peers {
@@ -72,7 +72,7 @@ struct BridgeTests {
             await peer.waitForEnd()
             #expect(peer.lines.all.count == 103)
         }
-        // Had anything come back, it would be in the order.
+        // A tick that was forwarded back would appear in this order.
         expectEqual(try await watcher.count(), 101)
         #expect(local.got.count == 101)
         bridge.cancel()
@@ -82,8 +82,8 @@ struct BridgeTests {
         #expect(local.got.all.dropFirst(101) == ["- 101"])
     }
 
-    /// Two shared centers bridged by two processes are a circle.
-    @Test func nothingGoesRoundInACircle() async throws {
+    /// Two processes that each bridge two shared centers form a circle.
+    @Test func aCircleOfBridgesForwardsNothingTwice() async throws {
         let (first, second) = (try TestCenter(), try TestCenter())
         let local = [Local(), Local()]
         let bridges = try local.flatMap { local in
@@ -101,10 +101,10 @@ struct BridgeTests {
             nil, [:], ["a": 1, "b": ["c": Date(), "d": Data([1])]], ["nan": Double.nan],
         ]
         for info in infos { local[0].center.post(name: Self.ticks, object: nil, userInfo: info) }
-        // Through each of the two centers.
+        // A post through each of the two centers.
         await local[1].got.wait(for: 2 * infos.count)
         for watcher in watchers { await watcher.wait(for: infos.count) }
-        // The next one is after all that could have come of those.
+        // The next tick is posted after every tick that the circle could have caused.
         local[1].post(1)
         await local[0].got.wait(for: infos.count + 2)
         for watcher in watchers { expectEqual(await watcher.wait(for: infos.count + 1).count, infos.count + 1) }
@@ -114,12 +114,12 @@ struct BridgeTests {
         for token in tokens { token.cancel() }
     }
 
-    /// An observer that answers a forwarded notification with one of the same name: the answer goes out.
-    @Test func answersToForwardedOnesAreForwarded() async throws {
+    /// An observer answers a forwarded notification with one of the same name: the bridge forwards the answer.
+    @Test func answersToForwardedNotificationsAreForwarded() async throws {
         let test = try TestCenter()
         let other = try test.other()
         let local = NotificationCenter()
-        // Nobody says in which order they are called: some before the bridge's, some after.
+        // Foundation promises no order of calls: some observers are called before the bridge's, others after it.
         for _ in 0..<4 {
             _ = local.addObserver(forName: Self.ticks, object: nil, queue: nil) { notification in
                 guard notification.object == nil else { return }
@@ -163,7 +163,7 @@ struct BridgeTests {
         token.cancel()
     }
 
-    @Test func whatCantTravelIsTold() async throws {
+    @Test func anObjectThatCannotBeSentIsReported() async throws {
         let test = try TestCenter()
         let told = Events<String>()
         test.center.onDiagnostic = {
@@ -201,14 +201,14 @@ struct BridgeTests {
         let token = local.addObserver(of: nil, for: Tick.self) { got.add($0.number) }
         for number in 0..<100 { local.post(Tick(number: number)) }
         await peer.lines.wait(for: 101)
-        // Foundation doesn't promise an order here.
+        // Foundation does not promise an order here.
         let numbers = peer.lines.all.dropFirst().compactMap { Int($0.split(separator: " ")[1]) }
         #expect(numbers.sorted() == Array(0..<100))
         let watcher = try Watcher(test)
         peer.send()
         await peer.waitForEnd()
         expectEqual(await got.wait(for: 200).sorted(), (0..<100).flatMap { [$0, $0] })
-        // The bridge met its own in the end, and let none of them out.
+        // At the end, the bridge received its own notifications, and forwarded none of them.
         try test.center.post(Tick(number: 1000))
         await got.wait(for: 201)
         local.post(Tick(number: 1001))

@@ -8,7 +8,7 @@ import TidingsFoundation
 
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct CancelTests {
-    /// The ways a closure can run that `cancel()` waits for from any thread.
+    /// The kinds of closures for which `cancel()` waits on any thread.
     enum Kind: CaseIterable {
         case plain, queue, mainActor, globalActor, task
     }
@@ -46,12 +46,12 @@ struct CancelTests {
             token.cancel()
             events.add("cancelled")
         }
-        // That is so from the beginning of `cancel()`.
+        // This holds from the beginning of `cancel()`.
         while !token.isCancelled { await Task.yield() }
         gate.open()
         await cancelled
         #expect(events.all == ["begin 0", "end", "cancelled"])
-        // Nothing more comes: what is posted now passes an observer that began later.
+        // Nothing more arrives: a notification posted now reaches an observer that was registered later.
         let later = Events<Int>()
         let other = try test.center.addObserver(for: Track.self) { later.add($0.number) }
         try test.center.post(Track(10))
@@ -81,7 +81,7 @@ struct CancelTests {
     }
 
     @Test(arguments: Kind.allCases)
-    func whatTheClosureHoldsIsReleasedByCancel(_ kind: Kind) async throws {
+    func cancelReleasesTheClosuresCaptures(_ kind: Kind) async throws {
         final class Held: Sendable {}
         let test = try TestCenter()
         var held: Held? = Held()
@@ -98,7 +98,7 @@ struct CancelTests {
         #expect(weakly == nil)
     }
 
-    /// Each would wait for the other to return.
+    /// Each closure would wait for the other closure to return.
     @Test(arguments: [false, true])
     func closuresThatCancelEachOther(isAsynchronous: Bool) async throws {
         let test = try TestCenter()
@@ -110,7 +110,7 @@ struct CancelTests {
             tokens.withLock { $0[(number + 1) % 3] }.cancel()
             ended.add(number)
         }
-        // In a ring: the first waits for the second, which waits for the third.
+        // In a circle: the first waits for the second, which waits for the third.
         for number in 0..<3 {
             let queue = DispatchQueue(label: "\(number)")
             let token =
@@ -123,11 +123,11 @@ struct CancelTests {
         }
         try test.center.post(Track(0))
         expectEqual(await ended.wait(for: 3).sorted(), [0, 1, 2])
-        // Nothing is left that a later one would find.
+        // The cycle detection keeps no entry that a later call could find.
         for token in tokens.withLock({ $0 }) { token.cancel() }
     }
 
-    /// One of them waits without its thread.
+    /// One of the closures waits without blocking its thread.
     @Test(arguments: [false, true])
     func closuresThatWaitForEachOther(isAsynchronous: Bool) async throws {
         let test = try TestCenter()
@@ -157,7 +157,7 @@ struct CancelTests {
         for token in tokens.withLock({ $0 }) { token.cancel() }
     }
 
-    /// `onMissed` of an asynchronous closure runs in the closure's task, and counts as the closure.
+    /// `onMissed` of an asynchronous closure runs in the closure's task, and counts as part of the closure.
     @Test func aHandlerOfLossesAndAClosureThatCancelEachOther() async throws {
         let test = try TestCenter()
         let tokens = Locked<[Center.ObservationToken]>([])
@@ -170,7 +170,7 @@ struct CancelTests {
                 numbers.block(for: 1)
                 let (own, other) = tokens.withLock { ($0[0], $0[1]) }
                 while !own.isCancelled { usleep(1000) }
-                // Asleep, most likely in `cancel()`.
+                // The thread sleeps, most likely in `cancel()`.
                 while ThreadTime.look(at: numbers.all[0])?.isReady == true { usleep(1000) }
                 other.cancel()
                 ended.add(0)
@@ -189,7 +189,8 @@ struct CancelTests {
         tokens.withLock { $0 = [first, second] }
         try test.center.post(Track(0))
         await begun.wait(for: 1)
-        // One more than waits for a closure at most, and never so many at a time that the ring goes round: the loss is what comes next.
+        // One more than the closure's queue holds, and always fewer at a time than the ring holds: so the next event is
+        // the loss.
         let routed = Events<Void>()
         let witness = try test.center.addObserver(forNames: ["witness"]) { _ in routed.add(()) }
         for number in 1...DeliveryBuffer.Bounds.closure.items + 1 {
@@ -200,7 +201,7 @@ struct CancelTests {
             }
         }
         opened.add(())
-        // Before that, the other closure could cancel the first one, and no loss would be reported.
+        // Earlier, the other closure could cancel the first one, and no loss would be reported.
         await missed.wait(for: 1)
         try test.center.post(name: "second", payload: .empty)
         expectEqual(await ended.wait(for: 2).sorted(), [0, 1])
@@ -209,7 +210,7 @@ struct CancelTests {
         tokens.withLock { $0 = [] }
     }
 
-    /// A task that a closure has started is not inside the closure any more when that has returned.
+    /// When a closure has returned, a task that it started is no longer inside the closure.
     @Test func aTaskOfAnEarlierRunWaitsForTheNext() async throws {
         let test = try TestCenter()
         let events = Events<String>()
@@ -223,7 +224,7 @@ struct CancelTests {
                     events.add("canceled")
                 }
             } else if let observation = tokens.withLock({ $0[0] }).anchor?.observation {
-                // Until the task waits, or has not.
+                // Waits until the task waits or has returned.
                 while observation.dispatcher.lock.withLock({ observation.ending.isEmpty }), events.count < 4 {
                     await Task.yield()
                 }
@@ -236,7 +237,7 @@ struct CancelTests {
         expectEqual(await events.wait(for: 5), ["begin 0", "end 0", "begin 1", "end 1", "canceled"])
     }
 
-    /// A task that the first run has started still waits for another closure. That closure waits for the second run all the same.
+    /// A task of the first run still waits for another closure. That closure waits for the second run nevertheless.
     @Test func aClosureWaitsForARunThoughATaskOfTheRunBeforeWaitsForIt() async throws {
         struct Bee: Center.Message {
             static let name: Center.Name = "bee"
@@ -257,7 +258,7 @@ struct CancelTests {
                 while !isAwaited(bee) { await Task.yield() }
             } else {
                 waits.add(())
-                // Until the other closure waits, or has not.
+                // Waits until the other closure waits or has returned.
                 while !isAwaited(tokens.withLock { $0[0] }), ended.count == 0 { await Task.yield() }
                 ended.add("track")
             }
@@ -289,7 +290,8 @@ struct CancelTests {
         second.withLock { $0 = other }
         try test.center.post(Track(0))
         try test.center.post(Track(1))
-        // The first is served first, as it began first. On a busy machine it may seem to hang: then the second is called beside it, until it is canceled.
+        // The first closure began first, so it is served first. On a busy machine it may seem to hang: then the second
+        // closure is called on another thread until it is cancelled.
         let all = await events.wait(for: 4)
         #expect(!all.drop { $0 != "canceled" }.contains { $0.hasPrefix("second") }, "\(all)")
         expectEqual(all.first, "first 0")
@@ -314,7 +316,7 @@ struct CancelTests {
         #expect(events.all == ["begin", "end", "cancelled"])
     }
 
-    /// The usual deadlock: an actor cancels while the closure waits for that actor.
+    /// A common deadlock: an actor cancels while the closure waits for that actor.
     @Test func cancelOnTheActorThatTheClosureNeedsDoesNotDeadlock() async throws {
         actor Player {
             var token: Center.ObservationToken?
@@ -329,7 +331,7 @@ struct CancelTests {
             }
             func play(_ track: Track) { events.add("played") }
             func stopWhileBegun() {
-                // On the actor, with the closure begun and the actor's turn not given up.
+                // Runs on the actor while the closure has begun, and does not suspend.
                 events.block(for: 1)
                 token?.cancel()
                 token = nil
@@ -377,7 +379,7 @@ struct CancelTests {
             }
         }
         for round in 0..<(isSanitized ? 30 : 300) {
-            // Numbers, and what is missed as negative ones: the poster is not held back.
+            // Received numbers are positive, missed counts are negative: the poster is not held back.
             let events = Events<Int>()
             let token =
                 round % 2 == 0

@@ -5,7 +5,7 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// To keep `nil` is to forget what is kept.
+/// Setting `nil` clears the retained value.
 @MainActor @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ClearingTests {
     private struct Kept: Center.Message, Equatable {
@@ -17,9 +17,10 @@ struct ClearingTests {
         "literal", "value", "payload", "message", "name", "type", "key", "state",
     ]
 
-    /// Who follows the value in one process sees it go when another says so, who asks finds none, and who comes late gets none.
+    /// When another process clears a value: an observer in this process is told, a reader of the state finds none, and
+    /// a later observer receives none.
     @Test(arguments: ways)
-    func nilInAnotherProcessForgets(_ way: String) async throws {
+    func nilInAnotherProcessClearsTheValue(_ way: String) async throws {
         let test = try TestCenter()
         try test.center.setState(7, for: "kept")
         let state = try test.center.observedState(for: "kept", as: Int.self)
@@ -32,13 +33,13 @@ struct ClearingTests {
         }
         let peer = try Peer(test, "keep-nothing", "kept", way, "wait")
         await gone.wait(for: 1)
-        // It is changed in the same turn of the main actor.
+        // The value changes in the same turn of the main actor.
         #expect(state.value == nil)
-        expectEqual(await peer.line(), "kept nothing")
+        expectEqual(await peer.line(), "retained nothing")
         #expect(try test.center.rawState(for: "kept") == nil)
         #expect(try test.center.state(for: "kept", as: Int.self) == nil)
         #expect(try test.center.observedNames.allSatisfy { !$0.isRetained })
-        // One late comer here, and one elsewhere.
+        // One later observer here, and one in another process.
         var late = test.center.deliveries(of: Kept.self).makeAsyncIterator()
         let other = try Peer(test, "observe", "kept", "1")
         expectEqual(await other.line(), "observing")
@@ -59,7 +60,7 @@ struct ClearingTests {
         var number: Int?
     }
 
-    /// Of the same name; its subject is any object.
+    /// A message of the same name, with any object as its subject.
     private struct KeptAbout: Center.MainActorMessage {
         typealias Subject = Holder
         static let name: Center.Name = "kept"
@@ -73,8 +74,8 @@ struct ClearingTests {
         func take(_ kept: Kept) { heard.add("\(kept.number)") }
     }
 
-    /// It is no value of any type, not even of one that is complete without fields; who asked for none is told.
-    @Test func whoFollowsATypeIsNotToldThatItIsGone() async throws {
+    /// A cleared value decodes as no type, not even as a type without fields. An observer of "cleared" is told.
+    @Test func observersOfATypeAreNotToldThatTheValueWasCleared() async throws {
         let test = try TestCenter()
         let center = test.center
         let (heard, undecodable) = (Events<String>(), Events<String>())
@@ -97,7 +98,7 @@ struct ClearingTests {
         var raw = center.deliveries(ofNames: ["kept", "pair"]).makeAsyncIterator()
         var typed = center.messages(of: Kept.self).makeAsyncIterator()
         let peer = try Peer(test, "keep-nothing", "kept", "literal", "wait")
-        expectEqual(await peer.line(), "kept nothing")
+        expectEqual(await peer.line(), "retained nothing")
         try center.clearState(for: "pair")
         try center.post(Center.Key<Int>("pair"), 3)
         try center.post(Kept(number: 2))
@@ -116,7 +117,7 @@ struct ClearingTests {
         center.removeObservers(of: owner)
     }
 
-    @Test func whatIsThereIsKept() throws {
+    @Test func aPresentValueIsRetained() throws {
         let test = try TestCenter()
         let center = test.center
         let pair = Center.Key<Int, String>("pair")
@@ -133,8 +134,8 @@ struct ClearingTests {
         #expect(same == (5, "a"))
     }
 
-    /// A key's argument that may be nil is one that was given.
-    @Test func anArgumentThatIsNilIsKept() throws {
+    /// A key's argument that is nil counts as present.
+    @Test func anArgumentThatIsNilIsRetained() throws {
         let test = try TestCenter()
         let key = Center.Key<Int?>("key")
         try test.center.setState(nil, for: key)
@@ -147,8 +148,8 @@ struct ClearingTests {
         #expect(try test.center.rawState(for: "value")?.json == "null")
     }
 
-    /// As any post: told at a deadline, or at once from inside the closure that is itself in the way.
-    @Test func itIsHeldBackAsAnyPost() async throws {
+    /// Like any post: it is refused at its deadline, or at once inside the closure that it would wait for.
+    @Test func clearingIsHeldBackLikeAnyPost() async throws {
         let test = try TestCenter(smallRing)
         let center = test.center
         try center.setState(7, for: "kept")

@@ -17,7 +17,7 @@ struct ClosureTests {
         token.cancel()
     }
 
-    @Test func envelopeSaysWhatIsKnown() async throws {
+    @Test func theEnvelopeDescribesThePost() async throws {
         let test = try TestCenter()
         let got = Events<(Track, Center.Envelope)>()
         let token = try test.center.addObserver(for: Track.self) { got.add(($0, $1)) }
@@ -32,7 +32,7 @@ struct ClosureTests {
         #expect(envelope.poster.pid == getpid() && envelope.poster.uid == getuid())
         let executable = try #require(envelope.poster.executable)
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe").hasSuffix(executable))
-        // A kernel tick early at most, and no later than now.
+        // At most one kernel tick too early, and not later than now.
         #expect(Int(envelope.postedAt.timeIntervalSince1970) >= before - 1)
         #expect(Int(envelope.postedAt.timeIntervalSince1970) <= time(nil))
         token.cancel()
@@ -104,7 +104,7 @@ struct ClosureTests {
         expectEqual(await got.wait(for: 4), Array(repeating: sequence, count: 4))
     }
 
-    @Test func onlyTheSubjectAskedForComes() async throws {
+    @Test func onlyTheRequestedSubjectArrives() async throws {
         let test = try TestCenter()
         let one = Events<Int>()
         let all = Events<Int>()
@@ -203,7 +203,7 @@ struct ClosureTests {
         token.cancel()
     }
 
-    @Test func twoCentersDoNotHearEachOther() async throws {
+    @Test func twoCentersDoNotReceiveEachOthersPosts() async throws {
         let (first, second) = (try TestCenter(), try TestCenter())
         let got = Events<String>()
         let tokens = [

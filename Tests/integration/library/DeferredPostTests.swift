@@ -18,7 +18,7 @@ struct DeferredPostTests {
 
     private static func numbers(_ posts: [DeferredPosts.Pending]) -> [UInt8] { posts.map { $0.payload.bytes[0] } }
 
-    @Test func equalOnesAreTakenOut() {
+    @Test func equalPostsAreRemoved() {
         let all: [(Center.Name, String?)] = [("a", "x"), ("b", "x"), ("a", nil), ("a", "x"), ("a", "x"), ("b", nil)]
         func left(_ coalescing: DeferredPosts.Coalescing) -> [UInt8] {
             var posts = DeferredPosts()
@@ -35,13 +35,13 @@ struct DeferredPostTests {
         #expect(left([.subject]) == [5, 6])
     }
 
-    @Test func soonComesBeforeIdleAndIdleWaits() {
+    @Test func postsForSoonLeaveBeforePostsForIdle() {
         var posts = DeferredPosts()
         posts.enqueue(Self.pending("a", nil, 1), style: .whenIdle, coalescing: [], now: 0)
         posts.enqueue(Self.pending("a", nil, 2), style: .asap, coalescing: [], now: 1)
         #expect(Self.numbers(posts.take(now: 2, all: false)) == [2])
         #expect(Self.numbers(posts.take(now: 2, all: false)) == [])
-        // Something new every 5 ms: not idle, but not for ever.
+        // A new post every 5 ms: the process is not idle, but the wait is bounded.
         var now: UInt64 = 1
         while now < DeferredPosts.longestDelay {
             #expect(posts.take(now: now, all: false).isEmpty)
@@ -52,13 +52,13 @@ struct DeferredPostTests {
         posts.enqueue(Self.pending("a", nil, 4), style: .whenIdle, coalescing: [.name], now: now)
         #expect(posts.take(now: now + DeferredPosts.idle - 1, all: false).isEmpty)
         #expect(Self.numbers(posts.take(now: now + DeferredPosts.idle, all: false)) == [4])
-        // `now` takes out, and is not kept.
+        // `now` removes waiting posts, and is not itself queued.
         posts.enqueue(Self.pending("a", nil, 5), style: .asap, coalescing: [], now: now)
         posts.enqueue(Self.pending("a", nil, 6), style: .now, coalescing: [.name], now: now)
         #expect(posts.isEmpty)
     }
 
-    @Test func anotherProcessGetsThemInOrder() async throws {
+    @Test func anotherProcessReceivesDeferredPostsInOrder() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "observe", "ticks", "202")
         expectEqual(await peer.line(), "observing")
@@ -70,7 +70,7 @@ struct DeferredPostTests {
             try test.center.enqueue(Ticks(number: number), postingStyle: .whenIdle, coalescing: [])
         }
         test.center.postPending()
-        // Comes by itself.
+        // Sent without a further call.
         try test.center.enqueue(name: "ticks", userInfo: ["number": 200], postingStyle: .whenIdle)
         _ = await peer.lines.wait(for: 202)
         try test.center.enqueue(Ticks(number: 201), postingStyle: .now)
@@ -79,7 +79,7 @@ struct DeferredPostTests {
         #expect(numbers == Array(0..<202))
     }
 
-    @Test func theLastOfABurstComesAndOrderHolds() async throws {
+    @Test func theLastOfABurstArrivesInOrder() async throws {
         let test = try TestCenter()
         let got = Events<Int>()
         let token = try test.other().addObserver(for: Ticks.self) { got.add($0.number) }
@@ -93,8 +93,8 @@ struct DeferredPostTests {
         token.cancel()
     }
 
-    /// A post that waited is told as a mistake, while others wait.
-    @Test func theHookMayPostWhatWaits() async throws {
+    /// A post that waited is reported as a mistake, while other posts wait.
+    @Test func theHookMayPostWhilePostsWait() async throws {
         struct Other: Center.Message {
             static let name = Ticks.name
             var text = "no number"
@@ -112,7 +112,7 @@ struct DeferredPostTests {
             center.postPending()
             told.add(mistake)
         }
-        // Taken all at once, however long this thread waits for a processor between them.
+        // All posts are taken at once, however long this thread waits for a processor between them.
         try center.deferred.posting.withLock {
             try center.enqueue(Ticks(number: 1), postingStyle: .whenIdle, coalescing: [])
             try center.enqueue(Other(), postingStyle: .whenIdle, coalescing: [])
@@ -124,8 +124,8 @@ struct DeferredPostTests {
         token.cancel()
     }
 
-    /// While the hook runs inside a deferred post, a post with style `.now` waits for that post only if it takes its place.
-    @Test func aPostWaitsOnlyForTheOneUnderWayThatItTakesThePlaceOf() async throws {
+    /// While the hook runs inside a deferred post, a post with style `.now` waits for that post only if it replaces it.
+    @Test func aPostWaitsOnlyForTheRunningPostThatItReplaces() async throws {
         struct Other: Center.Message {
             static let name = Ticks.name
             var text = "no number"
@@ -137,7 +137,7 @@ struct DeferredPostTests {
             let number = try? notification.payload.decode(Ticks.self).number
             got.add("\(notification.name) \(number ?? -1)")
         }
-        // Two types of one name: a mistake, which the hook is told before the second is posted.
+        // Two types of one name are a mistake, reported to the hook before the second one is posted.
         try center.post(Ticks(number: 0))
         let (told, posted) = (Events<Void>(), Events<Int>())
         let gate = Gate()
@@ -146,7 +146,7 @@ struct DeferredPostTests {
             told.add(())
             gate.pass()
         }
-        // Taken all at once.
+        // All posts are taken at once.
         try center.deferred.posting.withLock {
             try center.enqueue(Other(), postingStyle: .whenIdle, coalescing: [])
             try center.enqueue(Ticks(number: 1), postingStyle: .whenIdle, coalescing: [], options: .init(subject: "s"))
@@ -154,7 +154,7 @@ struct DeferredPostTests {
         }
         let drain = try WorkerThread { center.postPending() }
         await told.wait(for: 1)
-        // These wait for nothing. The last takes the place of one that has been taken, and has not begun.
+        // These do not wait. The last one replaces a post that was taken and has not begun.
         try center.enqueue(name: "tocks", userInfo: ["number": 2], postingStyle: .now)
         try center.enqueue(Ticks(number: 3), postingStyle: .now, coalescing: [])
         try center.enqueue(Ticks(number: 4), postingStyle: .now, options: .init(subject: "s"))
@@ -173,7 +173,7 @@ struct DeferredPostTests {
         token.cancel()
     }
 
-    @Test func failuresAreTold() async throws {
+    @Test func failuresAreReported() async throws {
         let test = try TestCenter(.init(maximumPayloadSize: 1024))
         let told = Events<Center.Name>()
         test.center.onDiagnostic = { if case .postFailed(let name, _) = $0 { told.add(name) } }

@@ -6,7 +6,7 @@ import TidingsAdministration
 
 @testable import Tidings
 
-/// What observers and posters learn when their center is removed, deleted or replaced.
+/// Observers and posters are told when their center is removed, deleted or replaced.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct EndOfCenterTests {
     enum End: CaseIterable { case removed, deleted, replaced }
@@ -21,7 +21,7 @@ struct EndOfCenterTests {
         }
     }
 
-    @Test(arguments: End.allCases) func everyObserverIsTold(_ how: End) async throws {
+    @Test(arguments: End.allCases) func everyObserverIsToldOfTheEnd(_ how: End) async throws {
         let test = try TestCenter()
         let reports = Events<SharedNotificationError.Code>()
         test.center.onDiagnostic = { diagnostic in
@@ -37,12 +37,12 @@ struct EndOfCenterTests {
             isReading.add(())
             while let track = await iterator.next() { read.add(track.number) }
         }
-        // It observes from its iterator on.
+        // The sequence observes from the creation of its iterator.
         await isReading.wait(for: 1)
         try test.center.post(Track(1))
         await read.wait(for: 1)
         try end(test, how)
-        // The sequence ends, after what was posted; the closure's report comes; the descriptor is readable.
+        // The sequence ends after the posted notifications; the closure's report arrives; the descriptor is readable.
         await reading.value
         #expect(read.all == [1])
         let told = await reports.wait(for: 1)
@@ -54,11 +54,12 @@ struct EndOfCenterTests {
         token.cancel()
     }
 
-    @Test(arguments: End.allCases) func nothingBeginsAnyMore(_ how: End) async throws {
+    @Test(arguments: End.allCases) func nothingBeginsAfterTheEnd(_ how: End) async throws {
         let test = try TestCenter()
         try test.center.post(Track(0))
         try end(test, how)
-        // A poster looks now and then, by the clock: until it has, posts go to those who have the center open.
+        // A poster checks the name from time to time. Until its next check, its posts go to the processes that have the
+        // center open.
         while (try? test.center.post(Track(1))) != nil { await Task.yield() }
         let post = #expect(throws: SharedNotificationError.self) { try test.center.post(Track(1)) }
         #expect(post?.code == .removed)
@@ -78,9 +79,9 @@ struct EndOfCenterTests {
         #expect(next.incarnation != first && next.incarnation != 0)
     }
 
-    // MARK: What is told of the end
+    // MARK: The reported reason of the end
 
-    @Test(arguments: End.allCases) func aSequenceEndsWithTheReasonAfterWhatWaits(_ how: End) async throws {
+    @Test(arguments: End.allCases) func aSequenceDeliversWaitingNotificationsBeforeTheReason(_ how: End) async throws {
         let test = try TestCenter()
         let reports = Events<SharedNotificationError.Code>()
         test.center.onDiagnostic = { diagnostic in
@@ -111,7 +112,7 @@ struct EndOfCenterTests {
         #expect(error.code == .removed)
     }
 
-    @Test func whatWaitsForAQueueIsHandedOnAfterTheEnd() async throws {
+    @Test func notificationsThatWaitForAQueueAreDeliveredAfterTheEnd() async throws {
         let test = try TestCenter()
         let reports = Events<Void>()
         test.center.onDiagnostic = { if case .dispatchFailed = $0 { reports.add(()) } }
@@ -130,9 +131,9 @@ struct EndOfCenterTests {
         token.cancel()
     }
 
-    // MARK: Starting after a place in the order
+    // MARK: Starting after a position in the order
 
-    @Test func whereAnObserverStartsBelongsToOneCenter() async throws {
+    @Test func aStartPositionBelongsToOneCenter() async throws {
         let test = try TestCenter()
         var sequences: [UInt64] = []
         for number in 0..<4 {
@@ -177,7 +178,7 @@ struct EndOfCenterTests {
 
     // MARK: Going on in the next center
 
-    /// An object that follows its name, and what it and its observers were told.
+    /// A center object that follows its name, and the reports to the object and to its observers.
     private func following(_ test: TestCenter, creation: Center.Configuration.Creation = .ifNeeded) throws -> (
         Center, reopened: Events<UInt64>
     ) {
@@ -198,7 +199,7 @@ struct EndOfCenterTests {
         let (center, reopened) = try following(test)
         let first = center.incarnation
         let numbers = Events<String>()
-        // What is told of the new center comes before what is posted there.
+        // The report of the new center arrives before the notifications posted there.
         center.onDiagnostic = { diagnostic in
             if case .reopened(let incarnation) = diagnostic {
                 numbers.add("reopened")
@@ -211,7 +212,7 @@ struct EndOfCenterTests {
         await numbers.wait(for: 1)
         try end(test, how)
         let told = await reopened.wait(for: 1)
-        // A post may be the first to know, and goes to the next center then.
+        // A post may be the first to find out, and then goes to the next center.
         for number in 2...50 { try center.post(Track(number)) }
         #expect(center.incarnation != first)
         #expect(told == [center.incarnation])
@@ -230,7 +231,7 @@ struct EndOfCenterTests {
             }
         }
         #expect(seen == got)
-        // Others who open the name now are in the same center.
+        // Other processes that open the name now open the same center.
         let other = try Center(named: test.name, configuration: .init(directory: test.directory))
         #expect(other.incarnation == center.incarnation)
         try other.post(Track(51))
@@ -239,7 +240,7 @@ struct EndOfCenterTests {
         token.cancel()
     }
 
-    @Test func whoMayNotCreateTheNextCenterWaitsForIt() async throws {
+    @Test func anObserverWithoutTheRightToCreateWaitsForTheNextCenter() async throws {
         let test = try TestCenter()
         let (center, reopened) = try following(test, creation: .never)
         let retained = Events<Int>()
@@ -253,7 +254,7 @@ struct EndOfCenterTests {
         for round in 1...3 {
             try end(test, .removed)
             var refused: SharedNotificationError?
-            // It may not know before its next look at the clock.
+            // The observer may find out only at its next check.
             while refused == nil {
                 do { try center.post(Track(0)) } catch { refused = error }
             }
@@ -262,13 +263,13 @@ struct EndOfCenterTests {
             let next = try Center(named: test.name, configuration: .init(directory: test.directory))
             try next.post(Track(round * 10), options: .init(retain: true))
             try next.post(Track(round * 10 + 1))
-            // One for each of the two.
+            // One for each of the two center objects.
             let told = await reopened.wait(for: 2 * round)
             #expect(told.suffix(2) == [next.incarnation, next.incarnation])
             try center.post(Track(round * 10 + 2))
             let all = await history.wait(for: sofar.1 + 3).suffix(3)
             #expect(all == [round * 10, round * 10 + 1, round * 10 + 2])
-            // The ordinary one has the retained value, and what came after it looked.
+            // The ordinary observer has the retained value, and the notifications posted after its check.
             var got = retained.all
             while got.last != round * 10 + 2 { got = await retained.wait(for: got.count + 1) }
             #expect(got.contains(round * 10))
@@ -277,7 +278,7 @@ struct EndOfCenterTests {
         for token in tokens { token.cancel() }
     }
 
-    /// A dispatcher that follows may open a center, and find that it has ended before it has registered anything there.
+    /// A dispatcher that follows the name may open a center that ends before the dispatcher has registered there.
     @Test func aNextCenterMayEndAtOnce() async throws {
         let test = try TestCenter()
         let (center, reopened) = try following(test, creation: .never)
@@ -302,7 +303,8 @@ struct EndOfCenterTests {
         for token in tokens { token.cancel() }
     }
 
-    /// What a post has waited for in one center says nothing of the next one, whose order begins anew.
+    /// The position up to which a post waited in one center is meaningless in the next center, whose order starts
+    /// again.
     @Test @MainActor func aPostWaitsForItsOwnObserversInTheNextCenter() async throws {
         let test = try TestCenter()
         let (center, reopened) = try following(test)
@@ -319,7 +321,7 @@ struct EndOfCenterTests {
         token.cancel()
     }
 
-    /// Waiting notifications of the last center come first, although positions begin anew in the next one.
+    /// Waiting notifications of the last center come first, although positions begin again in the next center.
     @Test func theClosuresOfOneOwnerKeepTheirOrderAcrossCenters() async throws {
         typealias Order = ObjectOrderTests
         let test = try TestCenter()
@@ -350,7 +352,7 @@ struct EndOfCenterTests {
         center.removeObservers(of: player)
     }
 
-    /// After the next post, neither observers nor cached topics keep the last center open.
+    /// After the next post, neither observers nor cached publishers keep the last center open.
     @Test func theLastCenterIsClosed() async throws {
         let test = try TestCenter(expecting: ["reopened"])
         let configuration = Center.Configuration(directory: test.directory, followsName: true)
@@ -362,7 +364,7 @@ struct EndOfCenterTests {
         func isOpen(_ path: String) throws -> Bool {
             let descriptors = "/proc/self/fd/"
             return try FileManager.default.contentsOfDirectory(atPath: descriptors).contains {
-                // One of another thread may be closed by now.
+                // Another thread may close its publisher a little later.
                 (try? FileManager.default.destinationOfSymbolicLink(atPath: descriptors + $0)) == path + " (deleted)"
             }
         }
@@ -374,14 +376,15 @@ struct EndOfCenterTests {
             try center.post(Track(2))
             await Task.yield()
         }
-        // A post while the center object moved may have kept a topic of the last center: the next post drops it.
+        // A post during the move of the center object may have kept a publisher of the last center: the next post drops
+        // it.
         try center.post(Track(3))
         while try isOpen(path) { await Task.yield() }
         token.cancel()
     }
 
-    /// Nothing is posted that would say so: the next center has no such value.
-    @Test @MainActor func anObservedStateIsWhatTheNextCenterHas() async throws {
+    /// No post reports it: the next center has no such value.
+    @Test @MainActor func anObservedStateHasTheValueOfTheNextCenter() async throws {
         let test = try TestCenter()
         let (center, reopened) = try following(test)
         let state = try center.observedState(for: Track.self)
@@ -394,7 +397,7 @@ struct EndOfCenterTests {
         #expect(state.value == Track(2))
     }
 
-    @Test func whoWaitsForTheNextCenterCanBeCancelled() async throws {
+    @Test func aWaitForTheNextCenterCanBeCancelled() async throws {
         let test = try TestCenter()
         let (center, _) = try following(test, creation: .never)
         let token = try center.addObserver(for: Track.self) { _ in }
@@ -433,7 +436,7 @@ struct EndOfCenterTests {
         for (number, post) in posts.enumerated() {
             let before = center.incarnation
             try end(test, .removed)
-            // Marked as removed: the next post knows.
+            // The center is marked as removed, so the next post finds out.
             try post()
             #expect(center.incarnation != before, "\(number)")
             #expect(try center.statistics.posted >= 1, "\(number)")

@@ -22,7 +22,7 @@ struct ErrorTests {
         #expect(code { try test.center.post(Track(1), options: .init(subject: long.rawValue)) } == .invalidName)
         #expect(code { _ = try test.center.addObserver(forNames: ["fine", long]) { _ in } } == .invalidName)
         #expect(code { _ = try test.center.addObserver(forNames: []) { _ in } } == .invalidArgument)
-        // Nothing was left behind by the half that was fine.
+        // The valid half of the call left nothing behind.
         #expect(try test.center.statistics.observers == 0)
         for name in ["", ".hidden", "a/b", String(repeating: "c", count: 201)] {
             #expect(
@@ -30,7 +30,7 @@ struct ErrorTests {
         }
     }
 
-    /// A kind has a name, and an error says what lies under it.
+    /// Each code has a name, and an error has the underlying error.
     @Test func codesAndUnderlyingErrors() throws {
         struct Refusal: Error {}
         struct Unwilling: Center.Message, Codable {
@@ -118,7 +118,7 @@ struct ErrorTests {
             try test.center.addObserver(for: Track.self) { _ in },
             try test.center.addObserver(for: Track.self, options: .init(lossless: true)) { _ in },
         ]
-        // Ordinary ones share a place.
+        // Observers without options share an entry.
         try test.center.addObserver(for: Track.self) { _ in }.store(in: &tokens)
         #expect(
             code { _ = try test.center.addObserver(for: Track.self, options: .init(lossless: true)) { _ in } }

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Tidings
 
-/// Two builds of the same message, in two processes: fields that only one of them has, and one of another type.
+/// Two builds of the same message, in two processes: fields that only one build has, and one field of another type.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct EvolutionTests {
-    /// What both were before, in the tests' own program.
+    /// The message before the change, in the tests' own program.
     struct Seek: Center.Message {
         static let name: Center.Name = "test.seek"
         var title: String
@@ -29,7 +29,7 @@ struct EvolutionTests {
         expectEqual(await Array(peer.lines.wait(for: 5).dropFirst()), expected)
     }
 
-    @Test func whatIsOfAnotherTypeIsReported() async throws {
+    @Test func aFieldOfAnotherTypeIsReported() async throws {
         let test = try TestCenter()
         let (got, undecodable) = (Events<String>(), Events<Center.UndecodableMessage>())
         let token = try test.center.addObserver(
@@ -37,7 +37,7 @@ struct EvolutionTests {
         let peer = try Peer(test, "post-build", "new", "post-build", "other", "post-build", "old")
         await peer.waitForEnd()
         expectEqual(await got.wait(for: 2), ["new", "old"])
-        // The poster used three types under one name, and was told of each pair once.
+        // The poster used three types under one name. Each pair was reported once.
         expectEqual(
             await peer.lines.wait(for: 6),
             [

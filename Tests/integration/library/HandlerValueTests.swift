@@ -1,8 +1,8 @@
 import Testing
 import Tidings
 
-/// A program's handlers can be called in its unit tests, with values that the tests make. Not `@testable`: the public
-/// initializers must do.
+/// A program's unit tests can call its handlers with values that the tests make. Not `@testable`: the public
+/// initializers must be enough.
 @Suite struct HandlerValueTests {
     struct Volume: SharedNotificationCenter.Message, Equatable { var level: Double }
 

@@ -5,7 +5,7 @@ import TidingsAdministration
 
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct HangingClosureTests {
-    @Test func aClosureThatDoesNotReturnHoldsUpNobodyElse() async throws {
+    @Test func aClosureThatDoesNotReturnHoldsUpNoOtherObserver() async throws {
         let test = try TestCenter()
         let hanging = Events<Int>()
         let others = Events<String>()
@@ -19,16 +19,17 @@ struct HangingClosureTests {
             try test.center.addObserver(for: Track.self) { others.add("after \($0.number)") },
         ]
         try test.center.post(Track(0))
-        // The same notification reaches who comes after the one that hangs.
+        // The same notification reaches the observer after the one that hangs.
         expectEqual(await others.wait(for: 2).sorted(), ["after 0", "before 0"])
         for number in 1..<100 { try test.center.post(Track(number)) }
-        // Each in order; not the two among themselves, as a machine that is busy enough makes each of them look slow once.
+        // Each observer receives in order. The order of the two is not checked: on a busy machine, each of them may
+        // seem to hang once.
         let got = await others.wait(for: 200)
-        for who in ["before", "after"] {
-            #expect(got.filter { $0.hasPrefix(who) } == (0..<100).map { "\(who) \($0)" })
+        for observer in ["before", "after"] {
+            #expect(got.filter { $0.hasPrefix(observer) } == (0..<100).map { "\(observer) \($0)" })
         }
         #expect(hanging.all == [0])
-        // It gets everything, in order, when it comes back.
+        // When it returns, it receives every notification, in order.
         gate.open()
         expectEqual(await hanging.wait(for: 100), Array(0..<100))
         try test.center.post(Track(100))
@@ -38,7 +39,7 @@ struct HangingClosureTests {
         #expect(try test.center.statistics.observers == 0)
     }
 
-    @Test func twoClosuresThatDoNotReturnHoldUpNobodyElse() async throws {
+    @Test func twoClosuresThatDoNotReturnHoldUpNoOtherObserver() async throws {
         let test = try TestCenter()
         let others = Events<Int>()
         let hanging = Events<Int>()
@@ -58,7 +59,7 @@ struct HangingClosureTests {
         for token in tokens { token.cancel() }
     }
 
-    @Test func observersThatComeWhileOneHangsAreServed() async throws {
+    @Test func observersAddedWhileOneHangsAreServed() async throws {
         let test = try TestCenter()
         let others = Events<Int>()
         let began = Events<Int>()
@@ -77,7 +78,7 @@ struct HangingClosureTests {
         hanging.cancel()
     }
 
-    @Test func cancelOfOneThatWasSetAsideWaitsForIt() async throws {
+    @Test func cancelOfAClosureThatWasSetAsideWaitsForIt() async throws {
         let test = try TestCenter()
         let events = Events<String>()
         let others = Events<Int>()
@@ -102,12 +103,12 @@ struct HangingClosureTests {
         token.cancel()
     }
 
-    @Test func aBlockingAsynchronousClosureHoldsUpNobodyElse() async throws {
+    @Test func aBlockingAsynchronousClosureHoldsUpNoOtherObserver() async throws {
         let test = try TestCenter()
         let others = Events<Int>()
         let gate = Gate()
         var tokens: [Center.ObservationToken] = []
-        // More than there are processors.
+        // More than the number of processors.
         for _ in 0..<16 {
             try test.center.addObserver(for: Track.self) { _ in
                 await Task.yield()

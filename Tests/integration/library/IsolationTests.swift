@@ -169,7 +169,7 @@ struct IsolationTests {
         await token.cancelAndWait()
     }
 
-    /// What the four kinds of closures were called with.
+    /// The numbers with which the four kinds of closures were called.
     private struct Heard {
         let ticks = Events<Int>()
         let pids = Events<Int32>()
@@ -290,7 +290,7 @@ struct IsolationTests {
         #expect(try center.statistics.observers == 0)
     }
 
-    /// Its closures are isolated to the global actor, as its methods are.
+    /// The closures are isolated to the global actor, as the methods are.
     @TestActor private final class Impatient {
         var token: Center.ObservationToken?
         var calls = 0
@@ -301,7 +301,8 @@ struct IsolationTests {
             token = try center.addObserver(for: Ticks.self) { @TestActor [weak self] _ in self?.calls += 1 }
         }
 
-        /// Keeps the actor while `during` makes notifications wait for it, then cancels. Returns the calls until then.
+        /// Occupies the actor while `during` makes notifications wait for it, then cancels. Returns the number of calls
+        /// before the cancellation.
         func cancel(after during: @Sendable () -> Void) -> Int {
             during()
             token?.cancel()
@@ -309,7 +310,7 @@ struct IsolationTests {
         }
     }
 
-    @Test func whatItsActorCancelsDoesNotRunAnyMore() async throws {
+    @Test func aClosureDoesNotRunAfterItsActorCancelled() async throws {
         let test = try TestCenter()
         let impatient = Impatient()
         try await impatient.follow(test.center)
@@ -318,10 +319,10 @@ struct IsolationTests {
         for round in 1...20 {
             let calls = await impatient.cancel {
                 for number in 0..<100 { _ = try? test.center.post(Ticks(number: number)) }
-                // By then most of them wait for the actor.
+                // By then most notifications wait for the actor.
                 seen.block(for: 100 * round)
             }
-            // The drains that were on their way have come, and found nothing.
+            // The drains that were enqueued before have run, and found no notification.
             for _ in 0..<10 { await Task.yield() }
             expectEqual(await impatient.calls, calls)
             try await impatient.follow(test.center)
@@ -329,7 +330,7 @@ struct IsolationTests {
         marker.cancel()
     }
 
-    @Test func itEndsWithTheActor() async throws {
+    @Test func anObservationEndsWithItsActor() async throws {
         let test = try TestCenter()
         var counter: Counter? = Counter()
         weak let gone = counter

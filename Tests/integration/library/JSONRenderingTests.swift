@@ -36,15 +36,15 @@ import TidingsFoundation
     @Test(arguments: [
         "", "18", "1c", "ff", "0000", "61", "62c3", "61ff", "9f", "81", "a101", "5f6161ff", "7f4161ff", "bf6161ff",
         "9bffffffffffffffff", "5bffffffffffffffff", "bbffffffffffffffff00", "1f", "df00", "fc",
-        // What the decoder refuses, too: a simple value in the wrong form, a character cut in two, 17 tags.
+        // The decoder refuses these too: a simple value in the wrong form, a character cut in two, 17 tags.
         "f814", "f81f", "bf616ef57f61c361a9ff01ff", "c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c6c601",
     ])
-    func whatIsNotCBORIsShownAsBytes(_ bytes: String) {
+    func invalidCBORIsShownAsBytes(_ bytes: String) {
         #expect(cbor(bytes) == #"{"bytes":"\#(bytes)"}"#)
     }
 
-    /// Each would escape the one inside once more, and double it: 302 bytes became more than 16 MiB.
-    @Test func keysThatAreNoStringsWithinSuchAreShownAsBytes() {
+    /// Each level would escape the level inside again and double its length: 302 bytes became more than 16 MiB.
+    @Test func nestedKeysThatAreNoStringsAreShownAsBytes() {
         #expect(cbor("a1a161610102") == #"{"{\"a\":1}":2}"#)
         #expect(cbor("a201020304") == #"{"1":2,"3":4}"#)
         #expect(cbor("a1a1010203") == #"{"bytes":"a1a1010203"}"#)
@@ -78,7 +78,7 @@ import TidingsFoundation
         }
     }
 
-    @Test func aByteOrderMarkIsPassedOver() throws {
+    @Test func aByteOrderMarkIsSkipped() throws {
         let marked = Center.RawPayload.json("\u{FEFF}[1]")
         #expect(marked.json == "[1]")
         #expect(try marked.decode(Center.PropertyValue.self) == [1])
@@ -103,7 +103,7 @@ import TidingsFoundation
             "", "{", "[1,]", "{\"a\"}", "{a:1}", "01", "1.", "+1", "tru", "\"", "\"\n\"", "1 2", "nul", #""\x""#,
             #""\u12g4""#,
         ] as [Quoted])
-    func whatIsNotJSONIsShownAsBytes(_ quoted: Quoted) {
+    func invalidJSONIsShownAsBytes(_ quoted: Quoted) {
         #expect(Center.RawPayload.json(quoted.text).json.hasPrefix(#"{"bytes":""#))
     }
 

@@ -29,7 +29,7 @@ struct KeyTests {
         token.cancel()
     }
 
-    @Test func postedLaterInPlaceOfEqualOnes() async throws {
+    @Test func deferredPostsCoalesceEqualOnes() async throws {
         let test = try TestCenter()
         let key = Center.Key<Int, String, String?>("progress")
         let peer = try Peer(test, "observe-key", "progress", "102")
@@ -38,7 +38,7 @@ struct KeyTests {
         try test.center.enqueue(key, 1, "b", nil, postingStyle: .whenIdle, options: .init(subject: "s"))
         try test.center.enqueue(key, 2, "c", "last", postingStyle: .asap, coalescing: [])
         test.center.postPending()
-        // On a slow machine the process is idle now and then between two of these.
+        // On a slow machine the process may be idle between two of these posts.
         var got: [String] = []
         while !got.contains("got 2 c last") || !got.contains("got 1 b -") {
             got = Array(await peer.lines.wait(for: got.count + 2).dropFirst())
@@ -76,7 +76,7 @@ struct KeyTests {
 
     @Test func argumentsReachAnotherProcess() async throws {
         let longest = "Key<Int, String, Optional<String>, Double, Array<Int>>"
-        // Five keys of one name are posted: each pair that does not go together is reported.
+        // Five keys of one name are posted. Each pair of incompatible keys is reported.
         let reports = [
             "Key<Int, String, String>, \(longest)", "Key<Int, String>, Key<String, Int>",
             "Key<Int, String, String>, Key<String, Int>", "\(longest), Key<String, Int>", "Key<Int>, Key<String, Int>",
@@ -84,13 +84,13 @@ struct KeyTests {
         let test = try TestCenter(expecting: Set(reports))
         let peer = try Peer(test, "observe-key", "test.progress", "6")
         expectEqual(await peer.line(), "observing")
-        // It has one more, which is optional.
+        // This key has one more argument, which is optional.
         try test.center.post(Self.progress, 1, "one")
         try test.center.post(Center.Key<Int, String, String>("test.progress"), 2, "two", "more")
-        // It knows nothing of these yet.
+        // This key does not have those arguments yet.
         try test.center.post(
             Center.Key<Int, String, String?, Double, [Int]>("test.progress"), 3, "three", nil, 0.5, [1])
-        // Neither of these is what it asked for.
+        // Neither post has the types of this key.
         try test.center.post(Center.Key<Int>("test.progress"), 4)
         try test.center.post(Center.Key<String, Int>("test.progress"), "five", 5)
         try test.center.post(Self.progress, 6, "six")
@@ -104,7 +104,7 @@ struct KeyTests {
         #expect(test.reports.all.sorted() == reports.sorted())
     }
 
-    @Test func jsonFromElsewhereIsUnderstood() async throws {
+    @Test func jsonOfAnotherProgramIsDecoded() async throws {
         let test = try TestCenter()
         let got = Events<String>()
         let token = try test.center.addObserver(
@@ -118,7 +118,7 @@ struct KeyTests {
         token.cancel()
     }
 
-    @Test func defaultsStandInForWhatIsNotThereYet() async throws {
+    @Test func defaultsReplaceMissingArguments() async throws {
         let report = "two keys: test.progress: Key<Int, String, Double, Optional<Bool>>, Key<Int>"
         let test = try TestCenter(expecting: [report])
         let key = Center.Key<Int, String, Double, Bool?>("test.progress", defaults: (nil, nil, 1, true))
@@ -214,7 +214,7 @@ struct KeyTests {
         #expect(test.reports.all == [report])
     }
 
-    @Test func aSequenceTellsLosses() async throws {
+    @Test func aSequenceReportsLosses() async throws {
         let test = try TestCenter()
         let missed = Events<Int>()
         var iterator = test.center.messages(
@@ -232,7 +232,7 @@ struct KeyTests {
         token.cancel()
     }
 
-    @Test func anEncoderThatFailsIsTold() throws {
+    @Test func aFailingEncoderIsReported() throws {
         struct Failing: Codable {
             func encode(to encoder: any Encoder) throws { throw CancellationError() }
             init() {}

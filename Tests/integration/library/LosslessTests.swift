@@ -7,7 +7,7 @@ import TidingsAdministration
 
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct LosslessTests {
-    @Test func postersAreToldFullRatherThanLapIt() async throws {
+    @Test func aFullRingIsReportedBeforePostersLapTheObserver() async throws {
         let test = try TestCenter(smallRing)
         let got = Events<Int>()
         let gate = Gate()
@@ -51,7 +51,7 @@ struct LosslessTests {
         let (test, observer) = try fullCenter()
         let center = test.center
         let attempts = Events<Int>()
-        // More tasks than the pool has threads: if they kept their threads, the test would hang.
+        // More tasks than the pool has threads: if they blocked their threads, the test would hang.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...20 {
                 group.addTask {
@@ -102,12 +102,12 @@ struct LosslessTests {
         await attempts.wait(for: 2)
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        // Another error is not waited for.
+        // Another error ends the wait at once.
         let error = await #expect(throws: SharedNotificationError.self) {
             try await center.waitingForRoom(timeout: .seconds(600)) { try $0.post(name: "") }
         }
         #expect(error?.code == .invalidName)
-        // None of them has posted.
+        // None of the tasks has posted.
         while let delivery = try observer.next() {
             if case .notification(let notification) = delivery {
                 #expect(try notification.payload.decode(Track.self).number == 0)
@@ -121,7 +121,7 @@ struct LosslessTests {
         let center = test.center
         var iterator = center.deliveries(of: Track.self, options: .init(lossless: true), bufferSize: 4)
             .makeAsyncIterator()
-        // Held back it keeps its thread, and the pool may have as few as two.
+        // A poster that is held back blocks its thread, and the pool may have only two threads.
         let poster = Task {
             await onThread {
                 Result {
@@ -159,8 +159,8 @@ struct LosslessTests {
         for token in tokens { await token.cancelAndWait() }
     }
 
-    /// What waits for a closure has bounds in bytes too, and none of it falls out.
-    @Test func largePayloadsWaitAsWell() async throws {
+    /// The queue of a closure is bounded in bytes too, and a lossless observer's queue drops nothing.
+    @Test func largePayloadsWaitToo() async throws {
         let test = try TestCenter()
         let gate = Gate()
         let (got, missed) = (Events<Int>(), Events<Int>())
@@ -188,7 +188,7 @@ struct LosslessTests {
         let token = try center.addObserver(for: Track.self, options: .init(lossless: true, queue: .global())) { _ in
             gate.pass()
         }
-        // Held back it keeps its thread, and the pool may have as few as two.
+        // A poster that is held back blocks its thread, and the pool may have only two threads.
         let poster = Task {
             await onThread {
                 Result {
@@ -203,10 +203,11 @@ struct LosslessTests {
         try await poster.value.get()
     }
 
-    /// Where the closure of a lossless observer can run.
+    /// The context in which the closure of a lossless observer runs.
     enum Place: CaseIterable { case dispatcher, queue, mainActor, globalActor, task, actor }
 
-    /// A closure that posts, with a long deadline, more than the ring holds: it is told instead of waiting for itself.
+    /// A closure posts more than the ring holds, with a long timeout: the post fails instead of waiting for the closure
+    /// itself.
     @Test(arguments: Place.allCases)
     func aClosureThatPostsDoesNotWaitForItself(_ place: Place) async throws {
         let test = try TestCenter(smallRing)
@@ -214,7 +215,7 @@ struct LosslessTests {
         let refused = Events<Bool>()
         let actor = ClosureActor()
         let isFirst = Locked(true)
-        // Small ones, and ones that are encoded beside the ring.
+        // Small payloads, and payloads that are encoded into chunks.
         let titles = ["", String(repeating: "x", count: 2000)]
         @Sendable func post(_ track: Track) {
             guard
@@ -254,15 +255,15 @@ struct LosslessTests {
             }
         try center.post(Track(-1))
         expectEqual(await refused.wait(for: 2), [true, true])
-        // It goes on.
+        // The observer goes on.
         try center.post(Track(-2), options: .init(timeout: .seconds(100_000)))
         await token.cancelAndWait()
         withExtendedLifetime(actor) {}
     }
 
-    /// What another process's lossless observer holds back is waited for, also inside a lossless closure: so a relay from one center to
-    /// another is held back by whom it relays to.
-    @Test func aClosureThatPostsWaitsForOthers() async throws {
+    /// A post inside a lossless closure waits for lossless observers of other processes. So a relay from one center to
+    /// another is held back by the observers in the second center.
+    @Test func aClosureThatPostsWaitsForOtherObservers() async throws {
         let (test, target) = (try TestCenter(smallRing), try TestCenter(smallRing))
         let peer = try Peer(target, "lossless", "relayed", "1000")
         expectEqual(await peer.line(), "observing")
@@ -284,8 +285,8 @@ struct LosslessTests {
         token.cancel()
     }
 
-    /// Stopped, it holds posters back until their deadline; killed, not at all.
-    @Test func aStoppedOneHoldsPostersUntilTheirDeadlineAndADeadOneNot() async throws {
+    /// A stopped lossless observer holds posters back until their timeout; a killed one does not hold them back.
+    @Test func aStoppedObserverHoldsPostersUntilTheirTimeoutAndADeadOneDoesNot() async throws {
         let test = try TestCenter(smallRing)
         let peer = try Peer(test, "lossless", "test.track", "1000000")
         expectEqual(await peer.line(), "observing")
@@ -305,7 +306,7 @@ struct LosslessTests {
         peer.signal(SIGKILL)
         await peer.waitForEnd()
         _ = try await waiting.value.get()
-        // Without any deadline.
+        // Without a timeout.
         for number in 0..<1000 { try test.center.post(Track(number)) }
     }
 }

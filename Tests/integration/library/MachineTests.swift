@@ -2,7 +2,7 @@ import Testing
 
 @testable import Tidings
 
-// The parts that decide, as values, without threads.
+// The state machines that decide, as values without threads.
 
 @Suite(.serialized) struct RolesTests {
     @Test func aClosureThatReturnsIsNeverDeposed() {
@@ -11,7 +11,7 @@ import Testing
         #expect(roles.handlerBegins(others: true) == true)
         #expect(roles.look(pulse: 1) == .again)
         #expect(roles.handlerReturns(tenure) == true)
-        // In another one at each look.
+        // Each check finds another closure.
         #expect(roles.handlerBegins(others: true) == false)
         #expect(roles.look(pulse: 3) == .again)
         #expect(roles.look(pulse: 5) == .again)
@@ -19,11 +19,11 @@ import Testing
         #expect(roles.look(pulse: 6) == .again)
         #expect(roles.look(pulse: 6) == .rest)
         #expect(!roles.isWatched)
-        // The next asks again.
+        // The next check finds the same closure.
         #expect(roles.handlerBegins(others: true) == true)
     }
 
-    @Test func theFirstLookNeverDeposes() {
+    @Test func theFirstCheckNeverDeposes() {
         var roles = Roles()
         _ = roles.lead()
         #expect(roles.handlerBegins(others: true) == true)
@@ -31,17 +31,17 @@ import Testing
         #expect(roles.look(pulse: 1) == .depose)
     }
 
-    @Test func whatIsNotInTheClosureYetIsNotDeposed() {
+    @Test func aLeaderThatHasNotBegunTheClosureIsNotDeposed() {
         var roles = Roles()
         _ = roles.lead()
         #expect(roles.handlerBegins(others: true) == true)
-        // Copying a large payload: the pulse has not begun.
+        // The payload is being copied: the closure has not begun.
         #expect(roles.look(pulse: 0) == .again)
         #expect(roles.look(pulse: 0) == .again)
         #expect(roles.look(pulse: 0) == .again)
     }
 
-    @Test func theDeposedDoesNotLead() {
+    @Test func aDeposedLeaderDoesNotLead() {
         var roles = Roles()
         let old = roles.lead()
         _ = roles.handlerBegins(others: true)
@@ -50,17 +50,17 @@ import Testing
         #expect(roles.leads(new) && !roles.leads(old) && !roles.isInHandler)
     }
 
-    @Test func aloneNobodyIsWatched() {
+    @Test func aSingleThreadIsNotWatched() {
         var roles = Roles()
         let tenure = roles.lead()
         #expect(roles.handlerBegins(others: false) == false)
-        // Somebody comes while the closure runs.
+        // Another thread arrives while the closure runs.
         #expect(roles.othersArrive() == true)
         #expect(roles.othersArrive() == false)
         #expect(roles.handlerReturns(tenure) == true)
     }
 
-    @Test func othersThatArriveBetweenClosuresNeedNoWatch() {
+    @Test func threadsThatArriveBetweenClosuresNeedNoWatch() {
         var roles = Roles()
         _ = roles.lead()
         #expect(roles.othersArrive() == false)
@@ -122,7 +122,7 @@ import Testing
         #expect(machine.keep(.missed(1, nil)) == .ignore)
     }
 
-    @Test func aLosslessOneWaitsForRoom() {
+    @Test func aLosslessObserverWaitsForRoom() {
         var machine = machine(inline: false, lossless: true, items: 2)
         #expect(machine.keep(.missed(1, nil)) == .keptAndDrain)
         #expect(machine.keep(.missed(1, nil)) == .kept)
@@ -133,8 +133,8 @@ import Testing
         #expect(machine.keep(.missed(1, nil)) == .ignore)
     }
 
-    /// Two that fit, and a third that doesn't, though there is room left.
-    @Test func aLosslessOneWaitsForRoomForLargeOnes() {
+    /// Two items that fit, and a third one that does not fit, although there is room for a smaller one.
+    @Test func aLosslessObserverWaitsForRoomForLargePayloads() {
         func item(_ megabytes: Int) -> Item {
             .arrival(
                 Arrival(
@@ -161,13 +161,13 @@ import Testing
         var machine = machine()
         #expect(machine.arrives(on: .current) == .run)
         machine.setAside()
-        // Its thread is the drain.
+        // The closure's thread is the drain.
         #expect(machine.arrives(on: .current) == .keep)
         #expect(machine.keep(.missed(1, nil)) == .kept)
         #expect(machine.take(for: .thread(.current)) != nil)
         #expect(machine.take(for: .thread(.current)) == nil)
         #expect(machine.isAside)
-        // 64 prompt runs, and one slow one in between that begins the count anew.
+        // 64 prompt runs, with one slow run between them that restarts the count.
         for _ in 0..<63 { machine.ran(nanoseconds: 1000) }
         machine.ran(nanoseconds: ObservationMachine.prompt + 1)
         for _ in 0..<63 { machine.ran(nanoseconds: 1000) }
@@ -177,7 +177,7 @@ import Testing
         #expect(machine.take(for: .thread(.current)) == nil)
         #expect(!machine.isAside)
         #expect(machine.arrives(on: .current) == .run)
-        // The second time it takes twice as many.
+        // The second time, twice as many prompt runs are needed.
         machine.setAside()
         for _ in 0..<127 { machine.ran(nanoseconds: 1000) }
         _ = machine.take(for: .thread(.current))
@@ -189,12 +189,13 @@ import Testing
 }
 
 extension ObservationMachineTests {
-    @Test func whatIsKeptWhileTheLastDrainEndsComesBeforeWhatArrivesAfterIt() {
+    @Test func notificationsKeptWhileTheLastDrainEndsComeBeforeLaterOnes() {
         var machine = machine()
         #expect(machine.arrives(on: .current) == .run)
         machine.setAside()
         for _ in 0..<64 { machine.ran(nanoseconds: 1000) }
-        // The leader makes its copy; meanwhile the drain finds nothing, and the closure has been prompt long enough.
+        // The leader makes its copy. Meanwhile the drain finds no item, and the closure has been prompt for long
+        // enough.
         #expect(machine.arrives(on: .current) == .keep)
         #expect(machine.take(for: .thread(.current)) == nil)
         #expect(!machine.isAside)
@@ -247,13 +248,13 @@ extension ObservationMachineTests {
         #expect(buffer.isEmpty)
     }
 
-    @Test func theOldestGoFirstAndAreCountedInFront() {
+    @Test func theOldestAreDroppedAndCountedInFront() {
         var buffer = DeliveryBuffer(.init(items: 3, bytes: 1 << 20))
         for number in 0..<5 { buffer.push(arrival(UInt64(number))) }
         #expect(all(&buffer) == ["missed 2 a", "2", "3", "4"])
     }
 
-    @Test func lossesBeforeAreAddedToWhatIsDropped() {
+    @Test func earlierLossesAreAddedToDroppedNotifications() {
         var buffer = DeliveryBuffer(.init(items: 2, bytes: 1 << 20))
         buffer.push(arrival(0))
         buffer.push(.missed(10, "a"))
@@ -262,7 +263,7 @@ extension ObservationMachineTests {
         #expect(all(&buffer) == ["missed 11 a", "11", "12"])
     }
 
-    @Test func whatTellsOfAnotherCenterIsNeverDropped() {
+    @Test func aReportOfAnotherCenterIsNeverDropped() {
         for keeping in [Center.Keeping.newest, .oldest] {
             var buffer = DeliveryBuffer(.init(items: 2, bytes: 1 << 20, keeping: keeping))
             buffer.push(arrival(7))
@@ -301,7 +302,7 @@ extension ObservationMachineTests {
     }
 }
 
-/// Positions that a peer has written are any number: no sum of theirs traps.
+/// A peer may write any number as a position: no arithmetic on positions traps.
 @Suite struct SpoiledPositionTests {
     @Test func theLastPositionHasNoneAfterIt() {
         #expect(UInt64(41).position(after: 1) == 42)
@@ -309,8 +310,9 @@ extension ObservationMachineTests {
         #expect((UInt64.max - 2).position(after: 17) == .max)
     }
 
-    /// A kept value that a peer had moved to position 2^64 - 2 ended each process that observed it, with the 257th of these.
-    @Test(arguments: [0, 1, 16] as [UInt64]) func aLoopIsLookedForAtTheLastPositions(_ left: UInt64) {
+    /// A peer had moved a retained value to position 2^64 - 2. Each process that observed it crashed at the 257th of
+    /// these positions.
+    @Test(arguments: [0, 1, 16] as [UInt64]) func loopsAreDetectedAtTheLastPositions(_ left: UInt64) {
         let sequence = UInt64.max - left
         var suspicion = LoopSuspicion()
         var sampled = 0
@@ -330,8 +332,8 @@ extension ObservationMachineTests {
 struct WatchedTests {
     private final class Element {}
 
-    /// It rested when it was looked at, and has asked to be watched since.
-    @Test func whoAsksAnewStays() {
+    /// The element was idle at the check, and has requested the watch again since then.
+    @Test func anElementThatRequestsAgainStays() {
         var watched = Watched<Element>()
         let (resting, other) = (Element(), Element())
         watched.add(resting)

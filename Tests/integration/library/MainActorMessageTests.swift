@@ -3,7 +3,7 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// A center object that is like no other, as `NotificationCenter()` makes it. Spelled as `SubjectMessages.swift` says.
+/// A sealed center, as `NotificationCenter()` makes one. Uses the messages of `SubjectMessages.swift`.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct MainActorMessageTests {
     @Test @MainActor func aPostHasCalledItsObserversWhenItReturns() throws {
@@ -59,7 +59,7 @@ struct MainActorMessageTests {
         }
         withExtendedLifetime(tokens) { center.post(Paused(at: 0, by: ""), subject: Player()) }
         #expect(seen == 0)
-        // Sanitizers keep memory from being used anew.
+        // Sanitizers delay the reuse of memory.
         if !isReused { print("no address was used anew") }
     }
 
@@ -106,7 +106,7 @@ struct MainActorMessageTests {
         _ = tokens
     }
 
-    @Test @MainActor func aTokenThatGoesEndsIt() throws {
+    @Test @MainActor func aReleasedTokenEndsTheObservation() throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let told = Events<Center.Mistake>()
         center.onDiagnostic = { if case .mistake(let mistake) = $0 { told.add(mistake) } }
@@ -121,7 +121,7 @@ struct MainActorMessageTests {
         #expect(told.all.allSatisfy { $0 == .tokenNotKept([Paused.name]) })
     }
 
-    @Test @MainActor func anotherCenterLeavesItAlone() throws {
+    @Test @MainActor func anotherCenterDoesNotEndTheObservation() throws {
         let center = try SharedNotificationCenter.sealed(named: "one")
         let other = try SharedNotificationCenter.sealed(named: "other")
         var seen = 0
@@ -144,7 +144,7 @@ struct MainActorMessageTests {
             seen.append("first \(message.at)")
             if message.at == 1 {
                 inner = center.addObserver(for: Paused.self) { seen.append("inner \($0.at)") }
-                // Not called while it is being called; the one that was just added is.
+                // An observer is not called again while it is being called. The observer added last is called.
                 center.post(Paused(at: 2, by: ""))
                 seen.append("posted 2")
             } else {
@@ -160,7 +160,7 @@ struct MainActorMessageTests {
         _ = inner
     }
 
-    @Test @MainActor func whatOthersPostedBeforeComesBefore() throws {
+    @Test @MainActor func earlierPostsOfOtherProcessesComeFirst() throws {
         let test = try TestCenter()
         var seen: [Int] = []
         let token = test.center.addObserver(for: Paused.self) { seen.append($0.at) }
@@ -173,7 +173,7 @@ struct MainActorMessageTests {
         _ = token
     }
 
-    @Test @MainActor func failuresAreTold() throws {
+    @Test @MainActor func failuresAreReported() throws {
         let test = try TestCenter(.init(maximumPayloadSize: 1024))
         let told = Events<String>()
         test.center.onDiagnostic = { diagnostic in

@@ -2,12 +2,12 @@ import Testing
 
 @testable import Tidings
 
-/// What a payload costs the process that observes it. `TestPeer` observes, and measures itself.
+/// The memory that a payload takes in an observing process. `TestPeer` observes, and measures itself.
 @Suite(.timeLimit(.minutes(10)))
 struct MemoryTests {
     private static let size = 64 << 20
 
-    /// The rule: the payload's size, 12 % and one page. The process itself may take 4 MiB: threads, strings, its heap.
+    /// The limit: the payload's size, 12 % and one page. The process itself may take 4 MiB: threads, strings, its heap.
     private static let limit = size / 100 * 112 + 4096 + 4 << 20
 
     @Test(
@@ -23,7 +23,8 @@ struct MemoryTests {
             expectEqual(await peer.line(1 + number), "got")
         }
         let most = try #require(Int(await peer.line(5))) << 10
-        // The kernel's counts are a few hundred KiB inexact, and pages of the program itself come after the peak.
+        // The kernel's counts are inexact by a few hundred KiB, and pages of the program itself are loaded after the
+        // peak.
         #expect(most >= Self.size / 10 * 9, "\(most) bytes: the measurement missed the payload")
         #expect(most <= Self.limit, "\(most) bytes for a payload of \(Self.size)")
         await peer.waitForEnd()

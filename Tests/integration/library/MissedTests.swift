@@ -6,8 +6,9 @@ import TidingsAdministration
 
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct MissedTests {
-    /// A closure that stands still while the ring goes round several times is told exactly what it missed, of its own name, before the next.
-    @Test func aLappedClosureIsToldExactly() async throws {
+    /// A closure blocks while the ring is filled several times. Before the next notification, the observer is told the
+    /// exact number it missed, of its own name only.
+    @Test func aLappedClosureReceivesTheExactCount() async throws {
         let test = try TestCenter(smallRing)
         let events = Events<String>()
         let gate = Gate()
@@ -19,7 +20,7 @@ struct MissedTests {
             })
         try test.center.post(Track(0))
         await events.wait(for: 1)
-        // Every other is of another name.
+        // Every second notification has another name.
         for number in 1...2000 {
             try test.center.post(Track(number))
             try test.center.post(name: "other", payload: .empty)
@@ -35,7 +36,7 @@ struct MissedTests {
         token.cancel()
     }
 
-    @Test func aNameOfWhichNothingWasLostMissesNothing() async throws {
+    @Test func aNameWithoutALossMissesNothing() async throws {
         let test = try TestCenter(smallRing)
         let events = Events<String>()
         let gate = Gate()
@@ -62,8 +63,8 @@ struct MissedTests {
         for token in tokens { token.cancel() }
     }
 
-    /// The buffer of a closure on a queue is bounded too.
-    @Test func aClosureOnABusyQueueIsToldExactly() async throws {
+    /// The queue of a closure on a dispatch queue is bounded too.
+    @Test func aClosureOnABusyQueueReceivesTheExactCount() async throws {
         let test = try TestCenter()
         let events = Events<String>()
         let gate = Gate()
@@ -82,7 +83,7 @@ struct MissedTests {
         let bound = DeliveryBuffer.Bounds.closure.items
         try test.center.post(Track(0))
         await events.wait(for: 1)
-        // In steps below the ring's size, so that the buffer is what overflows.
+        // In steps smaller than the ring, so that the closure's queue overflows, not the ring.
         for number in 1...(bound + 1000) {
             try test.center.post(Track(number))
             if number % 1000 == 0 { await seen.wait(for: number) }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Tidings
 
-/// What programs hardly mean to do is told, once.
+/// Likely mistakes of a program are reported once.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct MistakeTests {
-    /// What a center's hook was told.
+    /// The mistakes that a center's hook received.
     private static func told(_ center: Center) -> Events<Center.Mistake> {
         let told = Events<Center.Mistake>()
         center.onDiagnostic = { if case .mistake(let mistake) = $0 { told.add(mistake) } }
@@ -35,11 +35,11 @@ struct MistakeTests {
         for _ in 0..<3 { _ = test.center.messages(of: OtherTrack.self) }
         #expect(told.count == 1)
         guard case .nameOfTwoTypes("test.track", let first, let second)? = told.all.first else {
-            Issue.record("not told")
+            Issue.record("not reported")
             return
         }
         #expect(first.hasSuffix("Track") && second.contains("OtherTrack"))
-        // Names that nobody has chosen.
+        // Names that are derived from the types.
         _ = test.center.messages(of: Other.Track.self)
         _ = test.center.deliveries(of: Another.Track.self)
         #expect(told.count == 2)
@@ -47,15 +47,15 @@ struct MistakeTests {
         token.cancel()
     }
 
-    @Test func aTokenThatNobodyKeeps() async throws {
+    @Test func aTokenThatIsNotStored() async throws {
         let test = try TestCenter()
         let told = Self.told(test.center)
-        // Between the call and its end a busy machine may take any time.
+        // On a busy machine, any time may pass between the call and its end.
         while told.count == 0 { _ = try test.center.addObserver(for: Track.self) { _ in } }
         #expect(told.all == [.tokenNotKept(["test.track"])])
         for _ in 0..<10 { _ = try test.center.addObserver(for: Track.self) { _ in } }
         #expect(told.count == 1)
-        // Cancelled in so many words, asked as a sequence, or used.
+        // Tokens that are cancelled explicitly, used, or not needed because a sequence observes.
         for _ in 0..<10 {
             try test.center.addObserver(forNames: ["a"]) { _ in }.cancel()
             _ = test.center.deliveries(ofNames: ["a"]).makeAsyncIterator()
@@ -78,9 +78,9 @@ struct MistakeTests {
         func take(_ track: Track) { post(track) }
     }
 
-    // It takes 16,640 calls to be told: under a sanitizer one of the ways that closures are run has to do.
+    // A report needs 16,640 calls. Under a sanitizer, one context of the closure is enough.
     @Test(arguments: isSanitized ? [.dispatcher] : Place.allCases)
-    func aClosureThatPostsWhatItIsCalledFor(_ place: Place) async throws {
+    func aClosureThatPostsTheNameItObserves(_ place: Place) async throws {
         let test = try TestCenter()
         let center = test.center
         let told = Self.told(center)
@@ -110,8 +110,8 @@ struct MistakeTests {
         for each in [actor, owner] as [AnyObject] { center.removeObservers(of: each) }
     }
 
-    /// Its own observers are called before a post returns, but for the one that posts.
-    @Test @MainActor func aClosureThatPostsTheMessageOfTheMainActorItIsCalledFor() async throws {
+    /// Before a post returns, the process's own observers are called, except the observer that posts.
+    @Test @MainActor func aClosureThatPostsTheMainActorMessageItObserves() async throws {
         let test = try TestCenter()
         let center = test.center
         let told = Self.told(center)
@@ -123,8 +123,9 @@ struct MistakeTests {
         token.cancel()
     }
 
-    /// Posts of a thread, posts of a closure under another name, and a closure that answers another process: none is a loop.
-    @Test func whatIsNoLoopIsNotTakenForOne() async throws {
+    /// Posts of a thread, posts of a closure under another name, and a closure that answers another process: these are
+    /// no loops.
+    @Test func postsThatAreNoLoopAreNotReported() async throws {
         let test = try TestCenter()
         let center = test.center
         let told = Self.told(center)
@@ -136,11 +137,11 @@ struct MistakeTests {
             },
             try center.addObserver(forNames: ["other"]) { _ in others.add(0) },
         ]
-        // More than it takes to be told of a loop.
+        // More than a report of a loop needs.
         let count = isSanitized ? 20_000 : 40_000
         for number in 0..<count {
             try center.post(Track(number))
-            // Step by step, or far ahead.
+            // One at a time, or many before the other process answers.
             if number % 2000 < 1000 { seen.block(for: number + 1) }
             if number % 1000 == 0 { seen.block(for: number + 1) }
         }
@@ -155,7 +156,7 @@ struct MistakeTests {
         let told = Events<Center.Mistake>()
         diagnostics.hook = { if case .mistake(let mistake) = $0 { told.add(mistake) } }
         let posts = LargePosts(diagnostics)
-        // 500 a second are not told, for however long; 2,000 are, once.
+        // 500 posts a second are never reported; 2,000 a second are reported once.
         for number in 0..<5000 as Range<UInt64> { posts.note("frames", now: number * 2_000_000) }
         #expect(told.count == 0)
         for number in 0..<5000 as Range<UInt64> { posts.note("frames", now: 20_000_000_000 + number * 500_000) }
@@ -168,11 +169,11 @@ struct MistakeTests {
         let told = Self.told(test.center)
         let track = Track(1, title: String(repeating: "x", count: 65_536))
         let bytes = Center.RawPayload(format: .bytes, bytes: [UInt8](repeating: 0, count: 65_536))
-        // As fast as it can; on a machine that is too busy for 1,000 a second, until it isn't.
+        // As fast as possible. A machine too busy for 1,000 posts a second repeats until it is fast enough.
         while told.count < 1 { for _ in 0..<1001 { try test.center.post(track) } }
         while told.count < 2 { for _ in 0..<1001 { try test.center.post(name: "raw", payload: bytes) } }
         #expect(told.all == [.hugePayloads("test.track", size: 65_536), .hugePayloads("raw", size: 65_536)])
-        // Small ones aren't.
+        // Small payloads are not reported.
         for _ in 0..<3000 { try test.center.post(name: "small", payload: .text("small")) }
         #expect(told.count == 2)
     }

@@ -2,11 +2,12 @@ import Testing
 
 @testable import Tidings
 
-/// Names and subjects are bytes. Strings of other bytes are `==` if Unicode holds them for equal, which no two of these are taken for.
+/// Names and subjects are bytes. Strings with different bytes are `==` if Unicode regards them as equal; as names they
+/// are different.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct NameTests {
     private static let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
-    // Of as many bytes as each other.
+    // Both names have the same number of bytes.
     private static let pairs = [(composed, decomposed), ("\u{212b}", "A\u{30a}")]
 
     @Test(arguments: pairs)
@@ -32,7 +33,7 @@ struct NameTests {
         let (heard, held) = (Events<String>(), Events<String>())
         var tokens = try [one, other].enumerated().flatMap { index, text in
             [
-                // Filtered by the center, and here.
+                // Filtered by the center, and in this process.
                 try center.addObserver(forNames: "a", options: .init(subject: text)) { _ in heard.add("name \(index)")
                 },
                 try center.addObserver(forNames: .all, options: .init(subject: text)) { _ in heard.add("all \(index)")
@@ -43,7 +44,7 @@ struct NameTests {
         expectEqual(await heard.wait(for: 2).sorted(), ["all 0", "name 0"])
         try center.post(name: "a", options: .init(subject: other))
         expectEqual(await heard.wait(for: 4).suffix(2).sorted(), ["all 1", "name 1"])
-        // Neither takes the other's place.
+        // Neither replaces the other.
         tokens.append(
             try center.addObserver(forNames: "b", suspensionBehavior: .coalesce) {
                 held.add($0.object ?? "-")

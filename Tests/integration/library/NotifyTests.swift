@@ -4,10 +4,10 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// A C program that knows nothing but `notify.h`, and this library, on the same names.
+/// A C program that uses only `notify.h`, and this library, with the same names.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct NotifyTests {
-    /// The center whose names are those of notify(3), and the program.
+    /// The center that contains the names of notify(3), and the program.
     private struct Both {
         let test: TestCenter
         let center: Center
@@ -25,7 +25,7 @@ struct NotifyTests {
             program = try Peer(executable: "NotifyPeer", arguments: ["--serve", "\(seed)", test.directory])
         }
 
-        /// What it answers.
+        /// The program's answer.
         @discardableResult
         func tell(_ line: String) async -> String {
             answers.add(())
@@ -33,7 +33,7 @@ struct NotifyTests {
             return await program.line(answers.count)
         }
 
-        /// A token.
+        /// A token of the program.
         func registered(_ line: String) async throws -> Int {
             let answer = await tell(line)
             let words = answer.split(separator: " ")
@@ -41,7 +41,7 @@ struct NotifyTests {
             return try #require(Int(words[1]))
         }
 
-        /// It can be asked, gets its token through a pipe, and a signal.
+        /// Registers for checks, with a pipe, and with a signal.
         func registrants(of name: String) async throws -> (check: Int, descriptor: Int) {
             let check = try await registered("check \(name)")
             let descriptor = try await registered("descriptor \(name)")
@@ -115,9 +115,9 @@ struct NotifyTests {
         #expect(throws: DecodingError.self) { try Center.RawPayload.text("").decode(Changed.self) }
     }
 
-    /// With a payload or without, small or large, with a subject, kept, cleared: it is a post.
-    @Test func aPostHereWakesWhoRegisteredThere() async throws {
-        // The posts below are of three types.
+    /// With or without a payload, small or large, with a subject, retained, cleared: each is a post.
+    @Test func aPostHereWakesTheProgramThatRegistered() async throws {
+        // The posts below have three types.
         let reports = ["Volume, Changed", "Volume, Key<Int, String>", "Changed, Key<Int, String>"]
             .map { "two types: com.example.changed: \($0)" }
         let both = try Both(expecting: Set(reports))
@@ -140,7 +140,7 @@ struct NotifyTests {
             ("its end", { try $0.clearState(for: Volume.name) }),
         ]
         for (what, post) in posts {
-            // Of another name: nobody's there.
+            // A post under another name, for which the program has not registered.
             try both.center.post(name: "com.example.other", payload: .empty)
             expectEqual(await both.tell("asked \(check)"), "nothing", "before \(what)")
             try post(both.center)
@@ -156,7 +156,8 @@ struct NotifyTests {
         expectEqual(await both.tell("asked \(check)"), "new")
     }
 
-    /// Two names, posted from both sides at once, as fast as each can: an observer here and a pipe there tell of them in one order.
+    /// Two names, posted from both sides at once, as fast as possible: an observer here and a pipe there report one
+    /// order.
     @Test func oneOrderForBoth() async throws {
         let both = try Both()
         let names: [Center.Name] = ["com.example.a", "com.example.b"]
@@ -181,8 +182,8 @@ struct NotifyTests {
         token.cancel()
     }
 
-    /// The 64 bits that notify(3) keeps for a name are not what is kept for that name here.
-    @Test func statesOfTheTwoAreTwo() async throws {
+    /// The 64-bit state that notify(3) keeps for a name is not the retained value of that name.
+    @Test func bothStatesAreIndependent() async throws {
         let both = try Both()
         let name: Center.Name = "com.example.volume"
         let all = Events<Center.Notification>()
@@ -192,7 +193,8 @@ struct NotifyTests {
         expectEqual(await both.tell("asked \(check)"), "new")
         let token = try both.center.addObserver(forNames: [name, "last"], using: { all.add($0) })
 
-        // Theirs is no post of the name, and not its state here; under the name that Docs/Notify.md says, it is.
+        // Setting the program's state is no post under the name, and no retained value of it. It is one under the name
+        // that Docs/Notify.md describes.
         expectEqual(await both.tell("set \(plain) 5000000000"), "set")
         expectEqual(await both.tell("asked \(check)"), "nothing")
         #expect(try both.center.rawState(for: name) == nil)
@@ -200,14 +202,14 @@ struct NotifyTests {
         try both.center.post(name: "last", payload: .empty)
         expectEqual(await all.wait(for: 1).map(\.name), ["last"])
 
-        // Ours is a post, and not their state.
+        // Setting the retained value is a post, and does not change the program's state.
         try both.center.setState(0.5, for: name)
         expectEqual(await both.tell("asked \(check)"), "new")
         expectEqual(await both.tell("get \(check)"), "5000000000")
         #expect(try both.center.state(for: name, as: Double.self) == 0.5)
         expectEqual(await all.wait(for: 2)[1].name, name)
 
-        // Each by itself.
+        // Each side reads its own value.
         expectEqual(await both.tell("set \(plain) 0"), "set")
         #expect(try both.center.state(for: name, as: Double.self) == 0.5)
         #expect(try both.center.rawState(for: "tidings.notify.state/com.example.volume") == nil)
@@ -217,8 +219,9 @@ struct NotifyTests {
         token.cancel()
     }
 
-    /// More than the ring holds, posted here while the program does something else: it is told, and of nothing that wasn't posted.
-    @Test func whatWasLappedIsNewThere() async throws {
+    /// More posts than the ring holds, while the program is busy: the program is notified, and only of names that were
+    /// posted.
+    @Test func aLappedNameIsNewForTheProgram() async throws {
         let both = try Both(smallRing)
         let (posted, silent) = (
             try await both.registered("check com.example.posted"), try await both.registered("check com.example.silent")
@@ -232,8 +235,8 @@ struct NotifyTests {
         expectEqual(await both.tell("peek \(posted)"), "\(before + 1)")
     }
 
-    /// Names that stay in their process, and ones that are longer than any here.
-    @Test func whatHasNoNameHereIsNotSeenUnderAnother() async throws {
+    /// Names that stay in their process, and names longer than this library permits.
+    @Test func aNameThatIsInvalidHereIsNotObservedUnderAnother() async throws {
         let both = try Both()
         let long = String(repeating: "n", count: 400)
         let all = Events<Center.Name>()
@@ -249,7 +252,7 @@ struct NotifyTests {
         token.cancel()
     }
 
-    /// Both in one program, by the default center.
+    /// One program uses both, in the default center.
     @Test func aProgramMayHaveBoth() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "notify", "com.example.changed", "100")

@@ -61,7 +61,7 @@ struct ObjectOrderTests {
         player.gate.open()
         let heard = await player.heard.wait(for: 100)
         #expect(heard == expected, "\(heard)")
-        // And afterwards, back on the dispatcher thread or not yet.
+        // Afterwards too, whether or not the closure runs on the dispatcher thread again.
         for number in 50..<250 {
             try test.center.post(Play(number: number))
             try test.center.post(Stop(number: number))
@@ -104,7 +104,7 @@ struct ObjectOrderTests {
         }
         var expected: [String] = []
         for number in 0..<300 {
-            // Runs of one, two and three, so that batches begin and end anywhere.
+            // Batches of one, two and three, so that they begin and end at any number.
             for _ in 0...number % 3 {
                 try test.center.post(Play(number: number))
                 expected.append("play \(number)")
@@ -151,7 +151,7 @@ struct ObjectOrderTests {
         await witness.wait(for: 9)
         leaver.gate.open()
         await leaver.heard.wait(for: 3)
-        // Waits for whatever still ran; then nothing can come any more.
+        // Waits for running closures. Afterwards no closure can be called any more.
         test.center.removeObservers(of: leaver)
         try test.center.post(Stop(number: 10))
         await witness.wait(for: 10)
@@ -191,7 +191,7 @@ struct ObjectOrderTests {
                 player.heard.add("removed")
             }
         }
-        // Asleep, most likely in `removeObservers(of:)`.
+        // The thread sleeps, most likely in `removeObservers(of:)`.
         for number in await numbers.wait(for: 2) {
             while ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
         }
@@ -231,7 +231,7 @@ struct ObjectOrderTests {
         leaver.gate.open()
         remover.join()
         expectEqual(leaver.heard.all, ["begun", "ended", "removed"])
-        // It is forgotten then.
+        // Now the owner is forgotten.
         center.removeObservers(of: leaver)
     }
 
@@ -273,7 +273,7 @@ struct ObjectOrderTests {
         changer.gate.open()
         remover.join()
         expectEqual(changer.heard.all, ["begun", "ended", "removed"])
-        // The thread that ran the closure ends by itself.
+        // The thread that ran the closure ends without a further call.
         while try center.statistics.observers > 0 { await Task.yield() }
     }
 
@@ -325,7 +325,7 @@ struct ObjectOrderTests {
         try test.center.post(Play(number: 1))
         await fickle.heard.wait(for: 1)
         try test.center.post(Play(number: 2))
-        // Of another center object, whose thread has as far to go.
+        // A thread of another center object, which has the same distance to run.
         let witness = Events<Int>()
         let token = try test.other().addObserver(for: Play.self) { witness.add($0.number) }
         try test.center.post(Play(number: 3))
@@ -367,7 +367,7 @@ struct ObjectOrderTests {
 
     /// A registration waits for its dispatcher to go on to the next center. The dispatcher's last observer ends
     /// instead.
-    @Test func aDispatcherThatEndsWakesWhatWaitsForItsMove() async throws {
+    @Test func aDispatcherThatEndsWakesARegistrationThatWaitsForItsMove() async throws {
         let test = try TestCenter()
         let token = try test.center.addObserver(for: Play.self) { _ in }
         let observation = try #require(token.anchor?.observation)
@@ -379,7 +379,8 @@ struct ObjectOrderTests {
             moved.add(dispatcher.waitUntilMoved(beyond: dispatcher.moves, within: 3_600_000_000_000))
         }
         let number = await numbers.wait(for: 1)[0]
-        // The cancellation itself wakes threads, too. Only the end of the dispatcher is to wake this one.
+        // The cancellation itself wakes threads, too. The test requires that only the end of the dispatcher wakes this
+        // one.
         observation.endRuns()
         for _ in 0..<100 {
             while ThreadTime.look(at: number)?.isReady == true { await Task.yield() }
@@ -389,7 +390,7 @@ struct ObjectOrderTests {
         waiting.join()
     }
 
-    /// Fabricated looks at the thread of one closure: no other thread decides how much of a processor it gets.
+    /// Artificial checks of one closure's thread: no other thread influences its processor time.
     @Test func aClosureThatWaitsForAProcessorIsNotSetAside() {
         let (enough, hour) = (HandlerWatch.enough, 3_600_000_000_000 as UInt64)
         let begun = ThreadTime(began: 1000, ended: 2000, ran: 100, waited: 10, isReady: true)
@@ -401,25 +402,25 @@ struct ObjectOrderTests {
                     began: began, ended: began + hour, ran: begun.ran + ran, waited: begun.waited + waited,
                     isReady: isReady))
         }
-        // In its wait for a processor, which the kernel has not counted yet, and after that.
+        // During its wait for a processor, which the kernel has not counted yet, and afterwards.
         #expect(!hangs(after: hour, ran: 0, waited: 0, isReady: true))
         #expect(!hangs(after: hour, ran: enough - 1, waited: 0, isReady: true))
         #expect(!hangs(after: hour, ran: enough - 1, waited: hour - enough + 1, isReady: false))
-        // It ran, or was blocked, or some of both.
+        // The thread ran, was blocked, or both.
         #expect(hangs(after: hour, ran: enough, waited: hour - enough, isReady: true))
         #expect(hangs(after: hour, ran: 0, waited: hour - enough, isReady: false))
         #expect(hangs(after: hour, ran: enough / 2, waited: hour - enough, isReady: false))
-        // Where the kernel does not say, the clock alone decides, and the watch has asked it.
+        // If the kernel does not report it, the clock alone decides, and the watch has checked the clock.
         #expect(HandlerWatch.hangs(since: nil, now: begun) && HandlerWatch.hangs(since: begun, now: nil))
     }
 
-    /// What counts as time in the closure.
+    /// The time that counts as spent in the closure.
     @Test func waitingForAProcessorDoesNotCount() {
         let begin = ThreadTime(began: 1000, ended: 1000, ran: 100, waited: 10, isReady: true)
         #expect(ThreadTime(began: 2000, ended: 2000, ran: 300, waited: 10, isReady: true).spent(since: begin) == 200)
         #expect(ThreadTime(began: 2000, ended: 2000, ran: 300, waited: 510, isReady: false).spent(since: begin) == 500)
         #expect(ThreadTime(began: 2000, ended: 2000, ran: 300, waited: 2010, isReady: false).spent(since: begin) == 0)
-        // Nor does the time of looking.
+        // The time of the check does not count either.
         #expect(ThreadTime(began: 2000, ended: 9000, ran: 300, waited: 10, isReady: false).spent(since: begin) == 1000)
     }
 

@@ -4,10 +4,10 @@ import TidingsAdministration
 
 @testable import Tidings
 
-/// State that can be tracked.
+/// State that the Observation framework can track.
 @MainActor @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ObservedStateTests {
-    @Test func itChangesWhenAnotherProcessSetsIt() async throws {
+    @Test func theStateChangesWhenAnotherProcessSetsIt() async throws {
         let test = try TestCenter()
         let state = try test.center.observedState(for: "ticks", as: Numbered.self)
         #expect(state.value == nil)
@@ -22,14 +22,14 @@ struct ObservedStateTests {
             }
             peer.send()
             await changed.wait(for: 1)
-            // It is changed in the same turn of the main actor.
+            // The value changes in the same turn of the main actor.
             #expect(state.value == expected)
         }
         peer.send()
         await peer.waitForEnd()
     }
 
-    @Test func aSequenceOfItsValuesEndsUpAtTheLast() async throws {
+    @Test func aSequenceOfValuesEndsWithTheLast() async throws {
         let test = try TestCenter()
         let state = try test.center.observedState(for: Track.self)
         let other = try test.other()
@@ -51,7 +51,7 @@ struct ObservedStateTests {
         #expect(state.value == Track(500))
     }
 
-    @Test func whatIsSetIsThereAtOnceAndForOthers() async throws {
+    @Test func aSetValueIsVisibleAtOnceAndToOtherProcesses() async throws {
         let test = try TestCenter()
         try test.center.setState(0.25, for: "volume")
         let state = try test.center.observedState(for: "volume", as: Double.self)
@@ -64,7 +64,7 @@ struct ObservedStateTests {
         #expect(try test.other().rawState(for: "volume") == nil)
     }
 
-    @Test func whatIsOfAnotherTypeIsToldAndChangesNothing() async throws {
+    @Test func aValueOfAnotherTypeIsReportedAndChangesNothing() async throws {
         let test = try TestCenter()
         let told = Events<Center.Name>()
         test.center.onDiagnostic = { if case .undecodable(let message) = $0 { told.add(message.notification.name) } }
@@ -79,7 +79,7 @@ struct ObservedStateTests {
         #expect(error?.code == .decodingFailed)
     }
 
-    @Test func itEndsWithTheObject() async throws {
+    @Test func theObservationEndsWithTheStateObject() async throws {
         let test = try TestCenter()
         var state: Center.ObservedState<Double>? = try test.center.observedState(for: "volume")
         #expect(try test.center.statistics.observers == 1)

@@ -56,7 +56,7 @@ struct OwnerTests {
         func progressed(_ percent: Int, _ stage: String) { got.add(percent) }
     }
 
-    @Test func theSameTwiceIsCalledOnceAndInOrder() async throws {
+    @Test func aClosureRegisteredTwiceIsCalledOnceAndInOrder() async throws {
         let test = try TestCenter()
         let owner = Owner()
         let first = try owner.follow(test.center)
@@ -129,7 +129,7 @@ struct OwnerTests {
         #expect(try test.center.statistics.observers == 0)
     }
 
-    @Test func anotherClosureTakesThePlaceOfTheOneBefore() async throws {
+    @Test func anotherClosureReplacesThePreviousOne() async throws {
         let test = try TestCenter()
         let owner = Owner()
         let first = try owner.follow(test.center)
@@ -149,7 +149,7 @@ struct OwnerTests {
         try test.center.post(Ticks(number: 3))
         expectEqual(await owner.got.wait(for: 3), [1, -2, 3])
         test.center.removeObservers(of: owner)
-        // The task of the last call may still be about to end: a task is not waited for.
+        // The task of the last call may not have ended yet: the removal does not wait for tasks.
         while try test.center.statistics.observers > 0 { await Task.yield() }
     }
 
@@ -280,7 +280,7 @@ struct OwnerTests {
         _ = try center.addObserver(for: Ticks.self, options: .init(owner: owner, queue: queue)) { [weak owner] in
             owner?.tick($0)
         }
-        // Served after the owner: by then the block for the owner's queue is on its way.
+        // The witness is served after the owner. By then the block for the owner's queue is enqueued.
         let token = try center.addObserver(for: Ticks.self) { witness.add($0.number) }
         try test.center.post(Ticks(number: 1))
         await witness.wait(for: 1)
@@ -334,8 +334,8 @@ struct OwnerTests {
         fickle.center.removeObservers(of: fickle.other)
     }
 
-    /// Without another removal.
-    @Test func whatTheHandlerOfLossesHoldsIsReleasedAfterAnOwnerHasRemovedItself() async throws {
+    /// Without a second removal.
+    @Test func theCapturesOfOnMissedAreReleasedAfterAnOwnerRemovedItself() async throws {
         final class Held: Sendable {
             let released: Events<Void>
             init(_ released: Events<Void>) { self.released = released }
@@ -372,7 +372,7 @@ struct OwnerTests {
         }
         let test = try TestCenter()
         let ended = Events<Void>()
-        // Once here, once where the run of the closure held the last reference.
+        // Once here, or once where the run of the closure held the last reference.
         _ = try test.center.addObserver(for: Ticks.self, options: .init(owner: Reclaim(test.center, ended))) { _ in }
         await ended.wait(for: 1)
         #expect(try test.center.statistics.observers == 0)
@@ -393,10 +393,10 @@ struct OwnerTests {
 
     /// A registration of an object that is gone says nothing about one that has its address now.
     @Test(.enabled(if: !isSanitized, "a sanitizer uses freed memory anew much later, if ever"))
-    func anAddressUsedAnewIsAnotherOwner() async throws {
+    func aReusedAddressIsAnotherOwner() async throws {
         let test = try TestCenter()
         for round in 1... {
-            // Allocated before, or it may get the memory of the released owner.
+            // Allocated before, because a later allocation may reuse the memory of the released owner.
             let got = Events<Int>()
             var kept: [Owner] = []
             kept.reserveCapacity(1000)
@@ -408,11 +408,11 @@ struct OwnerTests {
             }
             while kept.last.map(ObjectIdentifier.init) != address, kept.count < 1000 { kept.append(Owner(got)) }
             let owner = kept.last!
-            // Another thread was faster.
+            // Another thread has reused the memory first.
             if ObjectIdentifier(owner) != address, round < 1000 { continue }
             #expect(ObjectIdentifier(owner) == address)
             try owner.follow(test.center)
-            // From here and from another process.
+            // Posts of this process and of another process.
             try test.center.post(Ticks(number: 1))
             let peer = try Peer(test, "post", "ticks", "1")
             await peer.waitForEnd()
@@ -484,7 +484,7 @@ struct OwnerTests {
         other.cancel()
     }
 
-    @Test func whatFailsChangesNothing() async throws {
+    @Test func aFailedRegistrationChangesNothing() async throws {
         let test = try TestCenter()
         let owner = Owner()
         let error = #expect(throws: SharedNotificationError.self) {
@@ -522,7 +522,7 @@ struct OwnerTests {
 
     // MARK: What a closure captures
 
-    /// Its release calls the center.
+    /// A value whose release calls the center.
     private final class Captured: Sendable {
         let center: Center
         let released: Events<Void>
@@ -545,7 +545,7 @@ struct OwnerTests {
         }
     }
 
-    /// Whether it is replaced or registered anew: what it captures may call the center.
+    /// The closure is replaced or registered again: the release of its captured values may call the center.
     @Test(arguments: [true, false])
     func theReleaseOfAClosureMayCallTheCenter(_ isCancelled: Bool) async throws {
         let test = try TestCenter()
@@ -555,7 +555,7 @@ struct OwnerTests {
         let second = try capture(owner, test, released)
         await released.wait(for: 1)
         second.cancel()
-        // The closure goes with the observation, and not with the owner.
+        // The closure is released with the observation, not with the owner.
         await released.wait(for: 2)
         withExtendedLifetime(owner) {}
     }
@@ -575,7 +575,7 @@ struct OwnerTests {
 
     // MARK: Suspension
 
-    /// What was held back waits for the owner's closure that runs.
+    /// Held notifications wait for the owner's running closure.
     @Test func heldNotificationsKeepTheOrderOfTheirOwner() async throws {
         let test = try TestCenter()
         let center = test.center

@@ -101,7 +101,7 @@ struct PayloadTests {
         expectEqual(await frames.wait(for: 1), [Frame(pixels: [9, 8])])
         try test.center.setState(Frame(pixels: [4]))
         expectEqual(try test.center.state(for: Frame.self), Frame(pixels: [4]))
-        // The largest byte is refused by the type itself, on both sides.
+        // The type itself refuses the largest byte, when it encodes and when it decodes.
         #expect(throws: SharedNotificationError.self) { try test.center.post(Frame(pixels: [255])) }
         try test.center.post(name: Frame.name, payload: .init(format: .bytes, bytes: [1, 255]))
         expectEqual(await errors.wait(for: 1), ["TooBright()"])
@@ -110,13 +110,13 @@ struct PayloadTests {
 
     @Test func custom() async throws { try await roundTrip(Custom(text: "abc"), format: .init(rawValue: 77)) }
 
-    // The largest takes a sanitizer a minute, in code that the others run as well.
+    // With a sanitizer the largest size takes a minute, in code that the other sizes run as well.
     @Test(arguments: [10, 1000, 1021, 1024, 5000, 100_000] + (isSanitized ? [] : [2_000_000]))
     func anySize(_ count: Int) async throws {
         try await roundTrip(Blob(numbers: Array(0..<count)), format: .cbor)
     }
 
-    @Test func aTypedObserverReadsWhateverTheFormatSays() async throws {
+    @Test func aTypedObserverReadsEveryFormat() async throws {
         let test = try TestCenter()
         let got = Events<Track>()
         let points = Events<Point>()
@@ -132,7 +132,7 @@ struct PayloadTests {
         for token in tokens { token.cancel() }
     }
 
-    @Test func whatDoesNotDecodeIsReportedAndTheNextComes() async throws {
+    @Test func anUndecodablePayloadIsReportedAndTheNextArrives() async throws {
         let test = try TestCenter()
         let got = Events<Track>()
         let bad = Events<Center.UndecodableMessage>()
@@ -186,7 +186,7 @@ struct PayloadTests {
         let test = try TestCenter()
         let got = Events<Center.Name>()
         let token = try test.center.addObserver(forNames: .all) { got.add($0.name) }
-        // More often than there are places to build payloads in: each is given back.
+        // More often than there are buffers for payloads: each buffer is returned.
         for _ in 0..<200 {
             let error = #expect(throws: SharedNotificationError.self) { try test.center.post(Picky(size: size)) }
             #expect(error?.code == .encodingFailed)

@@ -6,7 +6,7 @@ import TidingsAdministration
 
 @testable import Tidings
 
-/// Observers in others' event loops.
+/// Observers in event loops of other libraries.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct PollableTests {
     private static func isReadable(_ descriptor: Int32, waiting milliseconds: Int32 = 0) -> Bool {
@@ -19,12 +19,12 @@ struct PollableTests {
         return (try? notification.payload.decode(Numbered.self).number) ?? -2
     }
 
-    /// Takes what is there.
+    /// Takes all available notifications.
     private static func drain(_ observer: Center.PollableObserver, into numbers: inout [Int]) throws {
         while let delivery = try observer.next() { numbers.append(number(delivery)) }
     }
 
-    /// The descriptor of an observer that fails stays readable: a loop that takes an error for "nothing there" is called again at once.
+    /// The descriptor of an observer that fails stays readable: a loop that ignores the error is called again at once.
     @Test(arguments: [
         "Sources/Tidings/Observation/PollableObserver.swift", "Examples/Sources/EveryWay/EventLoop.swift",
         "Sources/Tidings/Documentation.docc/Choosing.md",
@@ -62,7 +62,7 @@ struct PollableTests {
         await isCancelled.wait(for: 1)
     }
 
-    /// Asleep in `poll` without an end: whoever loses one wake-up stays there.
+    /// Sleeps in `poll` without a timeout: an observer that loses one wake-up never wakes again.
     @Test func pollSeesEveryPost() async throws {
         let test = try TestCenter()
         let observer = try test.center.pollableObserver(forNames: ["ticks"])
@@ -85,11 +85,11 @@ struct PollableTests {
         await peer.waitForEnd()
     }
 
-    /// Edge triggered, so that a wake-up which is lost stays lost.
+    /// Edge triggered, so that the observer does not recover from a lost wake-up.
     @Test func epollSeesEveryPost() async throws {
         let test = try TestCenter()
         let observer = try test.center.pollableObserver(forNames: ["ticks"])
-        // Swift's Glibc module has none of these.
+        // Swift's Glibc module does not have these functions.
         func function<Function>(_ name: String, as: Function.Type) -> Function {
             unsafeBitCast(dlsym(nil, name)!, to: Function.self)
         }
@@ -104,7 +104,7 @@ struct PollableTests {
         let polling = Task {
             await onThread { () -> Result<[Int], any Error> in
                 Result {
-                    // As large as on any processor.
+                    // The greatest size on all processors.
                     let event = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 8)
                     defer { event.deallocate() }
                     event.initializeMemory(as: UInt8.self, repeating: 0, count: 16)
@@ -125,7 +125,8 @@ struct PollableTests {
         close(epoll)
     }
 
-    /// Posters are killed in the midst of it, the ring goes round, the center is removed: it stays what it was, and tells the end.
+    /// Posters are killed meanwhile, the ring is filled more than once, the center is removed: the descriptor stays
+    /// valid, and reports the end.
     @Test func theDescriptorOutlivesEverything() async throws {
         let test = try TestCenter(smallRing)
         let observer = try test.center.pollableObserver(forNames: ["ticks"])
@@ -144,7 +145,7 @@ struct PollableTests {
         for number in 0..<1000 {
             try test.center.post(name: "ticks", payload: .init(encoding: Numbered(number: number)))
         }
-        // The thread that sleeps in its stead makes it so.
+        // The thread that waits for the observer makes the descriptor readable.
         #expect(Self.isReadable(descriptor, waiting: -1))
         guard case .missed(let missed, "ticks") = try observer.next() else {
             Issue.record("some should have been missed")
@@ -158,7 +159,7 @@ struct PollableTests {
         try Center.remove(named: test.name, configuration: .init(directory: test.directory))
         let refused = #expect(throws: SharedNotificationError.self) { try other.post(name: "ticks", payload: .empty) }
         #expect(refused?.code == .removed)
-        // It says so, and goes on saying so: a loop that polls has to end it.
+        // It reports the end each time: the loop has to end the observation.
         #expect(Self.isReadable(descriptor, waiting: -1))
         for _ in 0..<2 {
             let ended = #expect(throws: SharedNotificationError.self) { try observer.next() }
@@ -167,7 +168,7 @@ struct PollableTests {
         }
     }
 
-    @Test func itTakesTheSameOptionsAsOthers() async throws {
+    @Test func pollableObserversTakeTheSameOptions() async throws {
         let test = try TestCenter()
         let other = try test.other()
         try test.center.post(name: "a", payload: .text("old"), options: .init(subject: "x"))
@@ -189,7 +190,7 @@ struct PollableTests {
         #expect(try test.center.statistics.observers == 2)
     }
 
-    @Test func losslessOnesHoldPostersBack() async throws {
+    @Test func losslessObserversHoldPostersBack() async throws {
         let test = try TestCenter(smallRing)
         let observer = try test.center.pollableObserver(forNames: ["ticks"], options: .init(lossless: true))
         var posted = 0

@@ -16,7 +16,7 @@ struct PostOptionsTests {
         #expect(written == options && Set([written, options]).count == 1)
     }
 
-    /// The bits go to the C library as they are.
+    /// The bits are passed to the C library unchanged.
     @Test func theBitsAreThoseOfTheCLibrary() {
         #expect(Int(Center.PostOptions().flags.bits) == 0)
         #expect(Int(Center.PostOptions(retain: true).flags.bits) == Int(TIDINGS_POST_RETAIN))

@@ -6,10 +6,10 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// All names that begin with something.
+/// Observers of all names with a prefix.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct PrefixObservationTests {
-    /// "NAME NUMBER" of what comes, or "missed COUNT NAME".
+    /// "NAME NUMBER" of a notification, or "missed COUNT NAME".
     private static func text(_ delivery: Center.RawDelivery) -> String {
         switch delivery {
         case .notification(let notification):
@@ -24,7 +24,7 @@ struct PrefixObservationTests {
             name: name, payload: .init(encoding: Numbered(number: number)), options: .init(subject: subject))
     }
 
-    /// Whom a closure is called for; what ends the test with a name of its own.
+    /// Observes, and records the notifications and losses. A post under the name "end" ends the test.
     private static func observe(
         _ center: Center, names: [Center.Name] = ["end"], _ prefixes: [String], subject: String? = nil,
         from start: Center.Start = .now, lossless: Bool = false
@@ -61,10 +61,11 @@ struct PrefixObservationTests {
         token.cancel()
     }
 
-    @Test func severalThatMatchAreOneDelivery() async throws {
+    @Test func severalMatchesAreOneDelivery() async throws {
         let test = try TestCenter()
         let (center, other) = (test.center, try test.other())
-        // The names twice, prefixes of each other, one that is a name itself, and another observer of the same.
+        // The names twice, prefixes of each other, a prefix that is also a name, and another observer of the same
+        // names.
         let (events, token) = try Self.observe(
             center, names: ["end", "a.b", "a.b", "c"], ["a.", "a.b", "a.", "c"])
         let (same, sameToken) = try Self.observe(center, names: ["a.b", "end"], ["a"])
@@ -89,13 +90,13 @@ struct PrefixObservationTests {
         for token in [token, sameToken] { token.cancel() }
     }
 
-    @Test func anEmptyOneIsAllNames() async throws {
+    @Test func anEmptyPrefixIsAllNames() async throws {
         let test = try TestCenter()
         let (events, token) = try Self.observe(test.center, names: [], ["a", ""])
         for name: Center.Name in ["b", "a", "c"] { try Self.post(test.center, name) }
         expectEqual(await events.wait(for: 3), ["b 0", "a 0", "c 0"])
         token.cancel()
-        // With all names it makes no difference.
+        // Together with all names it makes no difference.
         let untyped = Events<String>()
         let all = try test.center.addObserver(forNames: .init(nil, prefixes: ["a"])) { untyped.add($0.name.rawValue) }
         for name: Center.Name in ["b", "a"] { try Self.post(test.center, name) }
@@ -103,28 +104,28 @@ struct PrefixObservationTests {
         all.cancel()
     }
 
-    /// Bytes, as the center compares: not what Unicode holds for equal.
-    @Test func byBytes() async throws {
+    /// Prefixes are compared by bytes, not by Unicode equivalence.
+    @Test func prefixesAreComparedByBytes() async throws {
         let test = try TestCenter()
         let (composed, first) = try Self.observe(test.center, ["\u{e9}"])
         let (decomposed, second) = try Self.observe(test.center, ["e\u{301}"])
         let (letter, third) = try Self.observe(test.center, ["e"])
         let names = ["\u{e9}tude", "e\u{301}tude", "etude", "\u{e8}", "end"]
         for name in names { try Self.post(test.center, Center.Name(name)) }
-        // Strings that Unicode holds for equal are `==`.
+        // Strings that are equal in Unicode are `==`.
         func bytes(_ texts: [String]) -> [[UInt8]] { texts.map { Array($0.utf8) } }
         expectEqual(bytes(await composed.wait(for: 2)), bytes(["\u{e9}tude 0", "end 0"]))
         expectEqual(bytes(await decomposed.wait(for: 2)), bytes(["e\u{301}tude 0", "end 0"]))
         expectEqual(bytes(await letter.wait(for: 3)), bytes(["e\u{301}tude 0", "etude 0", "end 0"]))
         for token in [first, second, third] { token.cancel() }
-        // Both are least, though `==`.
+        // Both are among the least prefixes, although they are `==`.
         let both = Subscription(
             names: [], prefixes: ["\u{e9}", "e\u{301}", "\u{e9}a", "a", "a", "ab"], start: .now, excludesOwn: false,
             isLossless: false)
         #expect(bytes(both.leastPrefixes) == bytes(["a", "e\u{301}", "\u{e9}"]))
     }
 
-    @Test func subjectsAreLookedAtHere() async throws {
+    @Test func subjectsAreFilteredInThisProcess() async throws {
         let test = try TestCenter()
         let (events, token) = try Self.observe(test.center, ["a"], subject: "s")
         let untyped = Events<String>()
@@ -139,8 +140,9 @@ struct PrefixObservationTests {
         for token in [token, other] { token.cancel() }
     }
 
-    /// Stopped while the ring goes round, it has missed nothing of names that it doesn't look at, and of the others it is told how many.
-    @Test func whatWasMissedIsCountedExactly() async throws {
+    /// The observer is stopped while the ring is filled more than once. It misses nothing of other names, and is told
+    /// the number it missed of its own names.
+    @Test func missedNotificationsAreCountedExactly() async throws {
         let test = try TestCenter(smallRing)
         let peer = try Peer(test, "observe", "com.example.*", "1000000")
         expectEqual(await peer.line(), "observing")
@@ -167,8 +169,8 @@ struct PrefixObservationTests {
         #expect(missed > 0 && missed + lines.count { $0.hasPrefix("got 2 ") } == 2000)
     }
 
-    /// Of a name that a prefix is of, too, nothing is counted twice.
-    @Test func whatIsMissedOfBothIsCountedOnce() async throws {
+    /// A name that is observed both as a name and by a prefix is counted once.
+    @Test func aMissedNotificationOfBothIsCountedOnce() async throws {
         let test = try TestCenter(smallRing)
         let center = test.center
         let events = Events<String>()
@@ -205,9 +207,9 @@ struct PrefixObservationTests {
         token.cancel()
     }
 
-    /// Many posts of other names, each while it sleeps, and long enough for another observer to be woken: its threads come to run a few times for
-    /// what is its own.
-    @Test func otherNamesDoNotWakeIt() async throws {
+    /// Many posts of other names, each while the observer sleeps, and with enough time to wake another observer: the
+    /// observer's threads run only a few times, for its own notifications.
+    @Test func otherNamesDoNotWakeTheObserver() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "observe", "com.example.*", "1000000")
         expectEqual(await peer.line(), "observing")
@@ -232,7 +234,7 @@ struct PrefixObservationTests {
         token.cancel()
     }
 
-    /// How often the threads of a process have gone to sleep.
+    /// The number of times that the threads of a process went to sleep.
     private func switches(of pid: Int32) throws -> Int {
         // nanosleep and clock_nanosleep.
         #if arch(x86_64)
@@ -242,7 +244,7 @@ struct PrefixObservationTests {
         #endif
         var sum = 0
         for task in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
-            // Not the thread sanitizer's own thread, which looks around ten times a second.
+            // Without the thread sanitizer's own thread, which wakes ten times a second.
             let call = try? String(contentsOfFile: "/proc/\(pid)/task/\(task)/syscall", encoding: .utf8)
             if let number = call?.split(separator: " ").first.flatMap({ Int($0) }), naps.contains(number) { continue }
             let status = try String(contentsOfFile: "/proc/\(pid)/task/\(task)/status", encoding: .utf8)
@@ -253,13 +255,13 @@ struct PrefixObservationTests {
         return sum
     }
 
-    @Test func historyIsOfItsNamesOnly() async throws {
+    @Test func historyHasTheObservedNamesOnly() async throws {
         let test = try TestCenter()
         let peer = try Peer(
             test, "post", "a.1", "10", "post", "b", "10", "post", "a.2", "10", "retain", "a.3", "7", "wait", "post",
             "a.4", "10")
         expectEqual(await peer.line(4), "retained")
-        // The kept value comes to `a.3` as history, not a second time.
+        // The retained value of `a.3` arrives as part of the history, not a second time.
         let (events, token) = try Self.observe(test.center, names: ["a.3", "end"], ["a."], from: .oldest)
         peer.send()
         await peer.waitForEnd()
@@ -272,8 +274,8 @@ struct PrefixObservationTests {
         token.cancel()
     }
 
-    /// Nothing is missing, and nothing comes twice, where history ends.
-    @Test func noSeamWhileOthersPost() async throws {
+    /// At the end of the history, no notification is missing, and none arrives twice.
+    @Test func historyAndNewPostsLeaveNoGap() async throws {
         let test = try TestCenter(.init(slots: 16_384))
         let peer = try Peer(
             test, "post", "a.1", "1000", "post", "a.2", "1000", "post", "a.3", "1000", "post", "end", "1")
@@ -285,8 +287,8 @@ struct PrefixObservationTests {
         token.cancel()
     }
 
-    /// To each of the names that begin so, once, in the order they were posted in, and before what is posted.
-    @Test func keptValuesComeFirst() async throws {
+    /// The retained value of each name with the prefix, once, in the order of their posts, and before later posts.
+    @Test func retainedValuesComeFirst() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "retain", "a.1", "1", "retain", "a.2", "2", "wait", "retain", "a.2", "3")
         expectEqual(await peer.line(2), "retained")
@@ -338,14 +340,14 @@ struct PrefixObservationTests {
         #expect(events.count == 1)
         marking.cancel()
         #expect(try test.center.observedNames.isEmpty)
-        // Once more, with names that it has met before.
+        // Once more, with names that the observer has received before.
         let (again, last) = try Self.observe(test.center, ["a."])
         try Self.post(test.center, "a.1")
         expectEqual(await again.wait(for: 1), ["a.1 0"])
         last.cancel()
     }
 
-    /// While suspended each name counts for itself.
+    /// During a suspension each name is coalesced separately.
     @Test func aSuspendedCenterKeepsTheLastOfEachName() async throws {
         let test = try TestCenter()
         let center = test.center
@@ -370,11 +372,11 @@ struct PrefixObservationTests {
         for token in tokens { token.cancel() }
     }
 
-    @Test func theListOfNamesTellsThemApart() throws {
+    @Test func theListOfNamesDistinguishesPrefixes() throws {
         let test = try TestCenter()
         let tokens = [
             try Self.observe(test.center, names: ["a.", "a.*"], []).1,
-            // What a prefix covers is no name of its own.
+            // The names that a prefix matches have no entry of their own.
             try Self.observe(test.center, names: ["a.b"], ["a."]).1,
             try Self.observe(try test.other(), names: [], ["a.", "b"]).1,
         ]
@@ -393,7 +395,7 @@ struct PrefixObservationTests {
         }
         let none = #expect(throws: SharedNotificationError.self) { try Self.observe(center, names: [], []) }
         #expect(none?.code == .invalidArgument)
-        // What was added before is gone again.
+        // The names added before are removed again.
         #expect(try center.observedNames.isEmpty)
         let many = (0..<257).map { "p\($0)." }
         let full = #expect(throws: SharedNotificationError.self) { try Self.observe(center, many) }

@@ -9,7 +9,7 @@ struct Numbered: Codable, Equatable {
     var number: Int
 }
 
-/// More than one process. What they do is in `TestPeer`.
+/// Tests with several processes. `TestPeer` runs in the other processes.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ProcessTests {
     struct Ticks: Center.Message, Equatable {
@@ -17,7 +17,7 @@ struct ProcessTests {
         var number: Int
     }
 
-    @Test func aForeignPostArrivesWithItsPoster() async throws {
+    @Test func aPostOfAnotherProcessArrivesWithItsPoster() async throws {
         let test = try TestCenter()
         let got = Events<(Ticks, Center.Envelope)>()
         let token = try test.center.addObserver(for: Ticks.self) { got.add(($0, $1)) }
@@ -42,7 +42,7 @@ struct ProcessTests {
         #expect(seen[0] == seen[1])
     }
 
-    @Test func aKilledPosterLeavesNothingBehind() async throws {
+    @Test func aKilledPosterLeavesNoOrphansThatDelayPosts() async throws {
         let test = try TestCenter()
         let got = Events<Int>()
         let token = try test.center.addObserver(for: Ticks.self) { got.add($0.number) }
@@ -57,7 +57,7 @@ struct ProcessTests {
         token.cancel()
     }
 
-    @Test func aPosterStoppedInItsEncoderDelaysNobody() async throws {
+    @Test func aPosterStoppedInItsEncoderDelaysNoOtherProcess() async throws {
         let test = try TestCenter()
         let got = Events<Center.Notification>()
         let token = try test.center.addObserver(forNames: ["ticks"]) { got.add($0) }
@@ -79,7 +79,7 @@ struct ProcessTests {
         let test = try TestCenter()
         let peer = try Peer(test, "lossless", "ticks", "100000")
         expectEqual(await peer.line(), "observing")
-        // It takes none, so posters are held back at the end of the ring, until it dies.
+        // It takes no notification, so posters are held back when the ring is full, until it dies.
         var posted = 0
         while (try? test.center.post(Ticks(number: posted))) != nil { posted += 1 }
         peer.signal(SIGKILL)
@@ -91,7 +91,7 @@ struct ProcessTests {
         #expect(try test.center.statistics.observersLossless == 0)
     }
 
-    @Test func aStoppedObserverIsToldWhatItMissed() async throws {
+    @Test func aStoppedObserverIsToldHowManyItMissed() async throws {
         let test = try TestCenter(smallRing)
         let peer = try Peer(test, "observe", "ticks", "1000000")
         expectEqual(await peer.line(), "observing")
@@ -116,7 +116,7 @@ struct ProcessTests {
         expectEqual(await iterator.next(), Ticks(number: 7))
     }
 
-    /// What each process has one of is made at first use, by however many threads at a time.
+    /// The objects that each process has once are made at their first use, by any number of threads.
     @Test func aForkLocalObjectIsMadeOnce() {
         final class Object: Sendable {}
         for _ in 0..<5_000 {
@@ -130,9 +130,9 @@ struct ProcessTests {
         }
     }
 
-    /// `fork` without `exec`, of a process with a running dispatcher. In the peer, whose other threads sleep while it forks: Swift's runtime
-    /// does not survive a fork while another of its threads holds one of its locks, whatever we do.
-    @Test func aForkedChildPostsAndIsToldThatItCantObserve() async throws {
+    /// `fork` without `exec`, of a process with a running dispatcher. In the peer, because all other threads must sleep
+    /// during the fork: Swift's runtime does not survive a fork while another of its threads holds one of its locks.
+    @Test func aForkedChildPostsAndCannotObserve() async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "fork", "ticks")
         expectEqual(await peer.line(), "child ended with 0")

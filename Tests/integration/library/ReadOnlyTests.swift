@@ -3,14 +3,14 @@ import TidingsAdministration
 
 @testable import Tidings
 
-/// A center that was opened for reading alone, beside the one that its owner posts to.
+/// A center opened for reading only, besides the owner's center object, which posts.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ReadOnlyTests {
     private func reader(of test: TestCenter) throws -> Center {
         try Center(named: test.name, configuration: .init(directory: test.directory, isReadOnly: true))
     }
 
-    @Test func closuresAndSequencesGetWhatIsPosted() async throws {
+    @Test func closuresAndSequencesReceivePosts() async throws {
         let test = try TestCenter(.init(permissions: 0o644))
         let center = try reader(of: test)
         let received = Events<Track>()
@@ -26,7 +26,7 @@ struct ReadOnlyTests {
         #expect(try center.state(for: "volume", as: Int.self) == 5)
     }
 
-    @Test func whatNeedsToWriteIsNotPermitted() throws {
+    @Test func callsThatWriteAreNotPermitted() throws {
         let test = try TestCenter(.init(permissions: 0o644))
         let center = try reader(of: test)
         let refused: [() throws -> Void] = [

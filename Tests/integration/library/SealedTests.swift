@@ -13,7 +13,7 @@ struct SealedTests {
     }
 
     @Test(arguments: [false, true])
-    func isHandedOver(isReadOnly: Bool) async throws {
+    func aSealedCenterIsPassedToAnotherProcess(isReadOnly: Bool) async throws {
         let (near, far) = pair()
         defer { for end in [near, far] { close(end) } }
         let center = try Center.sealed(named: "handed", configuration: .init(slots: 256, permissions: 0o644))
@@ -36,7 +36,7 @@ struct SealedTests {
         let center = try Center.sealed(named: "handed", configuration: .init(slots: 256))
         let size = Int(try center.statistics.fileSize)
         try center.send(over: near)
-        // What can't be a size is refused before anything is received.
+        // A value that can't be a size is refused before the call receives a descriptor.
         for never in [0, -1, Int.min] {
             let error = #expect(throws: SharedNotificationError.self) {
                 _ = try Center(receivedOver: far, maximumSize: never)
@@ -59,7 +59,7 @@ struct SealedTests {
         #expect(error?.code == .centerTooLarge)
     }
 
-    @Test func saysWhatIsWrong() throws {
+    @Test func errorsNameTheCause() throws {
         let (near, far) = pair()
         defer { close(far) }
         let test = try TestCenter()

@@ -79,7 +79,7 @@ struct SequenceTests {
         #expect(try test.center.statistics.observers == 0)
     }
 
-    @Test func aLoopGoesOnWhereAnotherEnded() async throws {
+    @Test func aLoopContinuesWhereAnotherEnded() async throws {
         let test = try TestCenter()
         let messages = try test.center.messages(of: Track.self).register()
         for number in 0..<4 { try test.center.post(Track(number)) }
@@ -146,9 +146,9 @@ struct SequenceTests {
         #expect(try center.statistics.observers == 0)
     }
 
-    @Test func aFullBufferDropsTheOldestAndSaysHowMany() async throws {
+    @Test func aFullBufferDropsTheOldestAndReportsHowMany() async throws {
         let test = try TestCenter()
-        // Its own posts in order with a closure's, which says when all have been dispatched.
+        // The sequence's posts have one order with those of a closure, which reports when all are dispatched.
         var iterator = test.center.deliveries(of: Track.self, bufferSize: 10).makeAsyncIterator()
         let seen = Events<Int>()
         let token = try test.center.addObserver(for: Track.self) { seen.add($0.number) }
@@ -169,7 +169,7 @@ struct SequenceTests {
         token.cancel()
     }
 
-    @Test func theOldestAreKeptIfAskedForAndWhatIsDroppedIsToldInItsPlace() async throws {
+    @Test func theOldestAreKeptIfRequestedAndTheLossIsReportedAtItsPosition() async throws {
         let test = try TestCenter()
         let missed = Events<Int>()
         var iterator = test.center.deliveries(of: Track.self, bufferSize: 3, keeping: .oldest).makeAsyncIterator()
@@ -199,7 +199,7 @@ struct SequenceTests {
         try await post(1)  // There is one place again.
         for _ in 0..<4 { got.append(await next()) }
         #expect(got == ["0", "1", "2", "missed 7", "10"])
-        // With nothing after it: told when all that was kept has been taken.
+        // Without a later post: the loss is reported when all kept notifications have been taken.
         try await post(5)
         got = []
         for _ in 0..<4 { got.append(await next()) }
@@ -215,7 +215,7 @@ struct SequenceTests {
         token.cancel()
     }
 
-    @Test func messagesTellOnMissed() async throws {
+    @Test func messagesCallOnMissed() async throws {
         let test = try TestCenter()
         let missed = Events<Int>()
         var iterator = test.center.messages(
@@ -231,7 +231,7 @@ struct SequenceTests {
         token.cancel()
     }
 
-    @Test func messagesThatNobodyIsToldOfGoToDiagnostics() async throws {
+    @Test func lossesWithoutOnMissedGoToDiagnostics() async throws {
         let test = try TestCenter()
         let told = Events<String>()
         test.center.onDiagnostic = { told.add("\($0)") }
@@ -256,7 +256,7 @@ struct SequenceTests {
         #expect(names == ["b", "a"])
     }
 
-    @Test func aSequenceThatCantStartEndsAndSaysWhy() async throws {
+    @Test func aSequenceThatCannotStartEndsAndReportsTheError() async throws {
         let test = try TestCenter()
         let told = Events<String>()
         test.center.onDiagnostic = {
@@ -275,7 +275,7 @@ struct SequenceTests {
         #expect(message == Track(1))
     }
 
-    /// A task is cancelled with a lock of its own held, which the dispatcher thread takes as it resumes the task.
+    /// The runtime cancels a task while it holds the task's lock, which the dispatcher thread needs to resume the task.
     @Test func aTaskIsCancelledWhileItIsBeingResumed() async throws {
         let test = try TestCenter()
         final class Round: Sendable { let number = Atomic(0) }

@@ -46,7 +46,7 @@ struct StateTests {
         #expect(try test.center.state(for: "large", as: [Int].self) == numbers)
     }
 
-    @Test func observersAreTold() async throws {
+    @Test func settingStateNotifiesObservers() async throws {
         let test = try TestCenter()
         let got = Events<(Track, Bool)>()
         let token = try test.center.addObserver(for: Track.self) { got.add(($0, $1.isRetained)) }
@@ -56,7 +56,7 @@ struct StateTests {
         token.cancel()
     }
 
-    @Test func whoComesLateGetsTheRetainedOneFirst() async throws {
+    @Test func aLaterObserverReceivesTheRetainedValueFirst() async throws {
         let test = try TestCenter()
         try test.center.post(Track(1), options: .init(retain: true))
         try test.center.post(Track(2))
@@ -66,7 +66,7 @@ struct StateTests {
         let all = await got.wait(for: 2)
         #expect(all.map(\.0) == [1, 3])
         #expect(all.map(\.1) == [true, false])
-        // Also who joins those that look at it already.
+        // Also an observer that joins other observers of that name.
         let late = Events<Int>()
         let second = try test.center.addObserver(for: Track.self) { late.add($0.number) }
         expectEqual(await late.wait(for: 1), [1])
@@ -77,7 +77,7 @@ struct StateTests {
         second.cancel()
     }
 
-    @Test func theRetainedOneOutlivesItsRing() async throws {
+    @Test func theRetainedValueOutlivesTheRing() async throws {
         let test = try TestCenter(smallRing)
         try test.center.post(Track(1), options: .init(retain: true))
         for number in 0..<1000 { try test.center.post(name: "other", payload: .text("\(number)")) }
@@ -89,7 +89,7 @@ struct StateTests {
         #expect(track == Track(1) && envelope.isRetained && envelope.isOwn)
     }
 
-    @Test func whatIsClearedComesToNobody() async throws {
+    @Test func aClearedValueReachesNoLaterObserver() async throws {
         let test = try TestCenter()
         let got = Events<Int>()
         let peer = try Peer(test, "retain", "test.track", "7", "wait", "clear", "test.track", "wait")
@@ -104,7 +104,7 @@ struct StateTests {
         try test.center.post(Track(1))
         expectEqual(await got.wait(for: 2).sorted(), [0, 1])
         #expect(try test.center.observedNames.allSatisfy { !$0.isRetained })
-        // Who was there sees that it went.
+        // An observer registered before is told that the value was cleared.
         guard case .notification(let cleared) = await iterator.next() else { return }
         #expect(cleared.payload == .empty && !cleared.envelope.isRetained)
         try test.center.setState(Track(2))
@@ -115,8 +115,8 @@ struct StateTests {
         peer.send()
     }
 
-    /// Nobody has the center open; only its file is there.
-    @Test func itOutlivesEveryProcessOfTheCenter() async throws {
+    /// No process has the center open; only its file exists.
+    @Test func theRetainedValueOutlivesEveryProcessOfTheCenter() async throws {
         let test = try TestCenter()
         for number in [1, 2] {
             let peer = try Peer(test, named: "lonely", "retain", "test.track", "\(number)")
@@ -130,8 +130,8 @@ struct StateTests {
         #expect(retained.envelope.isRetained && !retained.envelope.isOwn)
     }
 
-    /// A name has one value: a post that asks for another one by a subject is refused, however it is posted, and changes nothing.
-    @Test func aSubjectHasNoValue() throws {
+    /// Each name keeps one value. A post that retains with a subject is refused by every function, and changes nothing.
+    @Test func retainingWithASubjectIsRefused() throws {
         struct Kept: SharedNotificationCenter.Message { var number: Int }
         struct Plain: SharedNotificationCenter.BitwiseMessage { var number: Int }
         let test = try TestCenter()
@@ -153,7 +153,8 @@ struct StateTests {
         #expect(try center.state(for: Kept.self) == nil && center.state(for: Plain.self) == nil)
     }
 
-    /// Where history ends and what is posted now begins, while another process posts: everything once, in order.
+    /// At the boundary between the history and new posts, while another process posts: every notification once, in
+    /// order.
     @Test(arguments: [false, true])
     func noGapAndNothingTwiceBetweenHistoryAndNow(fromASequence: Bool) async throws {
         let test = try TestCenter(.init(slots: 1 << 15))
@@ -163,7 +164,7 @@ struct StateTests {
             first.add(((try? $0.payload.decode(Numbered.self).number) ?? -1, $0.envelope.sequence))
         }
         let peer = try Peer(test, "post", "ticks", "\(count)")
-        // Amidst its posts, time and again.
+        // While the other process posts, again and again.
         var observers: [(start: Int, got: Events<Int>, token: Center.ObservationToken)] = []
         while first.count < count, observers.count < (isSanitized ? 10 : 30) {
             let so = await first.wait(for: first.count + 1)
@@ -184,7 +185,7 @@ struct StateTests {
         whole.cancel()
     }
 
-    @Test func historyCanBeAskedFor() async throws {
+    @Test func historyCanBeRequested() async throws {
         let test = try TestCenter()
         var sequences: [UInt64] = []
         for number in 0..<10 {

@@ -4,12 +4,13 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// Who asks for one subject decodes nothing of the others. One after the other: what is decoded is counted for all of them together.
+/// An observer of one subject decodes no payloads of other subjects. The tests run one after the other, because the
+/// count of decodings is global.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct SubjectFilterTests {
     static let decoded = Locked(0)
 
-    /// As TestPeer posts it.
+    /// The declaration of TestPeer.
     struct Counted: Center.Message {
         static let name: Center.Name = "counted"
         var number: Int
@@ -36,7 +37,7 @@ struct SubjectFilterTests {
         func take(_ counted: Counted) { heard.add(counted.number) }
     }
 
-    /// A hundred of another subject, ten without one, three of this.
+    /// Posts a hundred of another subject, ten without a subject, three of this subject.
     private func post(_ test: TestCenter) async throws {
         Self.decoded.withLock { $0 = 0 }
         let peer = try Peer(
@@ -117,7 +118,7 @@ struct SubjectFilterTests {
         #expect(Self.decoded.withLock { $0 } == 9)
     }
 
-    /// What is posted here is no key's arguments: whatever is looked at is told.
+    /// The posted payloads are no arguments of a key, so each decoding is reported.
     @Test func keysDecodeTheirOwnOnly() async throws {
         let test = try TestCenter()
         let told = Events<String?>()

@@ -1,8 +1,9 @@
 import Tidings
 import TidingsFoundation
 
-// What programs do with the messages of Foundation's `NotificationCenter` (SF-0011), with the center's type put in and the values made Codable: no
-// `try`, no other label. Whatever compiles in `MainActorMessageTests` and `AsyncMessageTests` is spelled as there, with these.
+// Uses of the messages of Foundation's `NotificationCenter` (SF-0011), with this center's type and `Codable` values:
+// without `try`, with the same labels. The code in `MainActorMessageTests` and `AsyncMessageTests` has Foundation's
+// spelling.
 
 final class Player: Sendable {}
 final class Library: Sendable {}
@@ -22,6 +23,6 @@ struct BookAdded: Center.AsyncMessage {
     var title = "Solaris"
 }
 extension Center.MessageIdentifier where Self == Center.BaseMessageIdentifier<BookAdded> {
-    // The same word as above: the subject tells them apart.
+    // The same identifier as above: the type of the subject decides between them.
     static var changed: Self { .init() }
 }

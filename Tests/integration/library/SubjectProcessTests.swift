@@ -8,7 +8,7 @@ extension Center.MessageIdentifier where Self == Center.BaseMessageIdentifier<Su
     static var entered: Self { .init() }
 }
 
-/// Subjects that other processes know, and messages that they post.
+/// Subjects that other processes know, and messages posted by other processes.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct SubjectProcessTests {
     final class Device: Sendable, Identifiable {
@@ -19,7 +19,7 @@ struct SubjectProcessTests {
         var id: Int
     }
     final class Plain: Sendable {}
-    /// As TestPeer posts them.
+    /// The declarations of TestPeer.
     struct AboutPlain: Center.MainActorMessage {
         typealias Subject = Plain
         static let name: Center.Name = "test.plain"
@@ -79,7 +79,7 @@ struct SubjectProcessTests {
     }
 
     @Test @MainActor func anIdentifierIsTheSubjectInAllProcesses() async throws {
-        // A name may mean one type's subjects and another's: the center reports it, and delivers both.
+        // One name may stand for subjects of two types: the center reports it, and delivers both.
         let test = try TestCenter(expecting: ["two types: subject.numbered: Plugged, Entered"])
         let center = test.center
         let seen = Events<String>()
@@ -102,8 +102,8 @@ struct SubjectProcessTests {
         _ = tokens
     }
 
-    /// `messages(of:for:bufferSize:)`, posted elsewhere.
-    @Test func sequencesOfWhatOthersPost() async throws {
+    /// `messages(of:for:bufferSize:)`, posted by another process.
+    @Test func sequencesOfPostsOfOtherProcesses() async throws {
         let test = try TestCenter()
         let center = test.center
         let missed = Events<Int>()
@@ -119,7 +119,7 @@ struct SubjectProcessTests {
         for number in 7..<10 { expectEqual(try await ofRoom.next()?.number, number) }
         #expect(missed.all == [7])
         for number in Array(0..<10) + [0, 1, 0] { expectEqual(try await ofType.next()?.number, number) }
-        // Nothing of another room, or of none, has come to the first one.
+        // Messages of another room, or without a room, have not arrived in the first sequence.
         let again = try Peer(test, "post-subject", "subject.numbered", "12", "1")
         expectEqual(try await ofRoom.next()?.number, 0)
         #expect(missed.all == [7])
@@ -128,7 +128,7 @@ struct SubjectProcessTests {
         witness.cancel()
     }
 
-    /// Of an object without an identifier nobody else can speak: neither by its address nor by a number.
+    /// No other process can identify an object without an identifier: neither by its address nor by a number.
     @Test @MainActor func anObjectOfAnotherProcessIsAnother() async throws {
         let test = try TestCenter()
         let heard = Events<Int>()
@@ -155,7 +155,7 @@ struct SubjectProcessTests {
         let id = UUID()
         #expect(SubjectIdentity.text(ofID: id) == id.uuidString)
         #expect(SubjectIdentity.text(ofID: ObjectIdentifier(one)) == nil)
-        // A thousand that go are forgotten, and no number comes twice.
+        // A thousand released objects are forgotten, and no number is used twice.
         #expect(Set((0..<1000).map { _ in SubjectIdentity.text(of: Player()) }).count == 1000)
     }
 }

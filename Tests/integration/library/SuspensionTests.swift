@@ -5,10 +5,10 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// Center objects that hold back for a while.
+/// Center objects whose delivery is suspended.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct SuspensionTests {
-    /// What an observer got: "NAME/OBJECT NUMBER", or "missed COUNT".
+    /// The events of an observer: "NAME/OBJECT NUMBER", or "missed COUNT".
     private final class Seen: Sendable {
         let events = Events<String>()
         let token: Center.ObservationToken
@@ -59,7 +59,7 @@ struct SuspensionTests {
         expectEqual(await seen[3].wait(5), ["ticks/- 10", "ticks/a 0", "ticks/a 1", "ticks/- 0", "ticks/- 1"])
         try Self.post(test.center, "ticks", 11, object: "b")
         _ = await seen[3].wait(6)
-        // Posted later than all of those to the same dispatcher, so nothing else is on its way.
+        // Posted later than all of those to the same dispatcher, so no other notification is in flight.
         #expect(seen[..<3].allSatisfy { $0.all == ["ticks/- 10"] })
         test.center.isSuspended = false
         try Self.post(test.center, "ticks", 12)
@@ -74,7 +74,7 @@ struct SuspensionTests {
         for each in seen { each.token.cancel() }
     }
 
-    @Test func urgentPostsComeWithWhatWasHeldBefore() async throws {
+    @Test func anUrgentPostDeliversHeldNotificationsFirst() async throws {
         let test = try TestCenter()
         let poster = try test.other()
         let seen = try Self.behaviors.map { try Seen(test.center, $0) }
@@ -85,7 +85,7 @@ struct SuspensionTests {
         expectEqual(await seen[0].wait(1), ["a/- 3"])
         expectEqual(await seen[1].wait(2), ["a/- 2", "a/- 3"])
         expectEqual(await seen[2].wait(3), ["a/- 1", "a/- 2", "a/- 3"])
-        // It is suspended still.
+        // The center is still suspended.
         try Self.post(poster, "a", 4)
         expectEqual(await seen[3].wait(4), ["a/- 1", "a/- 2", "a/- 3", "a/- 4"])
         #expect(seen[2].all.count == 3)
@@ -95,7 +95,7 @@ struct SuspensionTests {
         for each in seen { each.token.cancel() }
     }
 
-    @Test func urgentPostsOfOthersComeWithWhatWasHeldBefore() async throws {
+    @Test func anUrgentPostOfAnotherProcessDeliversHeldNotificationsFirst() async throws {
         let test = try TestCenter()
         let seen = try Self.behaviors.map { try Seen(test.center, $0, name: "a") }
         test.center.isSuspended = true
@@ -115,7 +115,7 @@ struct SuspensionTests {
         for each in seen { each.token.cancel() }
     }
 
-    /// The other way round: another process is suspended.
+    /// The reverse: another process is suspended.
     @Test func anotherProcessIsSuspended() async throws {
         let test = try TestCenter()
         let heard = Events<Int>()
@@ -125,14 +125,14 @@ struct SuspensionTests {
         let peer = try Peer(test, "observe-suspended", "a", "3", "9")
         expectEqual(await peer.line(), "suspended")
         for number in 0..<2 { try Self.post(test.center, "a", number) }
-        // It is this process whose centers are not suspended.
+        // The center objects of this process are not suspended.
         expectEqual(await heard.wait(for: 2), [0, 1])
         #expect(!test.center.isSuspended)
         try Self.post(test.center, "a.now", 50)
         expectEqual(await peer.lines.wait(for: 2), ["suspended", "now 50"])
         try Self.post(test.center, "a", 2, immediately: true)
         expectEqual(await peer.lines.wait(for: 5).dropFirst(2), ["got 0", "got 1", "got 2"])
-        // Three of these wait, and it knows how many don't.
+        // Three of these wait, and the process knows how many do not wait.
         for number in 3..<12 { try Self.post(test.center, "a", number) }
         try Self.post(test.center, "a.now", 51)
         expectEqual(await peer.lines.wait(for: 6).last, "now 51")
@@ -147,7 +147,7 @@ struct SuspensionTests {
         token.cancel()
     }
 
-    @Test func whatFallsOutOfOthersPostsIsCounted() async throws {
+    @Test func droppedNotificationsOfAnotherProcessAreCounted() async throws {
         let test = try TestCenter()
         let held = try Seen(test.center, .hold(limit: 3), name: "a")
         let coalesced = try Seen(test.center, .coalesce(limit: 2))
@@ -159,13 +159,13 @@ struct SuspensionTests {
         #expect(held.all.isEmpty && coalesced.all.isEmpty)
         test.center.isSuspended = false
         expectEqual(await held.wait(4), ["missed 7 a", "a/- 7", "a/- 8", "a/- 9"])
-        // Of four names and objects two wait.
+        // Of four names and objects, two wait.
         expectEqual(await coalesced.wait(3), ["missed 2 -", "b/y 1", "end/- 0"])
         await peer.waitForEnd()
         for each in [held, coalesced, marker] { each.token.cancel() }
     }
 
-    @Test func whatFallsOutIsCounted() async throws {
+    @Test func droppedNotificationsAreCounted() async throws {
         let test = try TestCenter()
         let held = try Seen(test.center, .hold(limit: 3))
         let coalesced = try Seen(test.center, .coalesce(limit: 2))
@@ -177,7 +177,7 @@ struct SuspensionTests {
         test.center.isSuspended = false
         expectEqual(await held.wait(4), ["missed 12 -", "b/2 2", "b/3 3", "b/4 4"])
         expectEqual(await coalesced.wait(3), ["missed 4 -", "b/3 3", "b/4 4"])
-        // It is as empty as before.
+        // The queue is as empty as before.
         test.center.isSuspended = true
         for number in 20..<25 { try Self.post(test.center, "a", number) }
         _ = await marker.wait(20)
@@ -205,7 +205,7 @@ struct SuspensionTests {
         center.resume()
         #expect(!center.isSuspended)
         expectEqual(await held.wait(1), ["a/- 1"])
-        // One too many.
+        // One resumption more than suspensions.
         center.resume()
         center.suspend()
         #expect(center.isSuspended)
@@ -222,7 +222,7 @@ struct SuspensionTests {
         let typed = Events<Int>()
         let token = try test.center.addObserver(for: Track.self) { typed.add($0.number) }
         test.center.isSuspended = true
-        // Added while suspended.
+        // Added during the suspension.
         let held = try Seen(test.center, .hold)
         try test.center.post(Track(1))
         await typed.wait(for: 1)
@@ -234,13 +234,13 @@ struct SuspensionTests {
         token.cancel()
     }
 
-    @Test func onlyThisCenterObjectIsSuspendedForOthersPosts() async throws {
+    @Test func onlyThisCenterObjectIsSuspendedForPostsOfAnotherProcess() async throws {
         let test = try TestCenter()
         let other = try test.other()
         let elsewhere = try Seen(other, .hold, name: "a")
         let held = try Seen(test.center, .hold, name: "a")
         test.center.isSuspended = true
-        // In the other process nobody is suspended, either.
+        // The other process is not suspended either.
         let peer = try Peer(test, "observe-untyped", "a", "-", "2", "wait", "post", "a", "1")
         expectEqual(await peer.line(), "observing")
         try Self.post(test.center, "a", 7)
@@ -249,7 +249,7 @@ struct SuspensionTests {
         peer.send()
         expectEqual(await elsewhere.wait(3), ["a/- 7", "a/- 8", "a/- 0"])
         await peer.waitForEnd()
-        // A dispatcher thread each: that the other one has been given it says nothing of this one.
+        // Each center object has a dispatcher thread: delivery by one does not imply delivery by the other.
         let marker = try Seen(test.center, .deliverImmediately, name: "a")
         try Self.post(other, "a", 9)
         _ = await marker.wait(1)
@@ -274,7 +274,8 @@ struct SuspensionTests {
         marker.token.cancel()
     }
 
-    /// Suspended and resumed all the time, while another process posts: everything once, in order, one at a time.
+    /// Suspended and resumed again and again, while another process posts: every notification once, in order, one at a
+    /// time.
     @Test(arguments: [false, true])
     func orderHoldsThroughout(onQueue: Bool) async throws {
         let test = try TestCenter()
@@ -314,8 +315,8 @@ struct SuspensionTests {
         token.cancel()
     }
 
-    /// An observer that drops what comes is told of losses nevertheless. A peer that causes losses without end must not make it take memory
-    /// without end: of more than 1,024 reports the oldest become one, of the same sum.
+    /// An observer that drops held notifications is still told of losses. A peer may cause losses without end, so the
+    /// memory is bounded: of more than 1,024 reports, the oldest are merged into one report with the same sum.
     @Test func reportsOfLossesAreBoundedWhileNotificationsAreDropped() {
         var held = HeldItems(.drop)
         var buffer = DeliveryBuffer(.closure)
@@ -345,7 +346,7 @@ struct SuspensionTests {
         held.moveAll(to: &buffer)
         #expect(held.isEmpty && buffer.count == 101)
         guard case .missed(50, nil) = buffer.pop() else {
-            Issue.record("not told")
+            Issue.record("not reported")
             return
         }
         var sequences: [UInt64] = []

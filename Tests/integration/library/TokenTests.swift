@@ -24,8 +24,8 @@ struct TokenTests {
         #expect(token == nil && copy == nil)
     }
 
-    /// As others see it.
-    @Test func whoReleasesItsTokenIsGoneForOtherProcesses() async throws {
+    /// As another process sees it.
+    @Test func aReleasedTokenEndsTheObservationForOtherProcesses() async throws {
         let test = try TestCenter()
         let (got, seen) = (Events<Int>(), Events<Int>())
         var token: Center.ObservationToken? = try test.center.addObserver(forNames: ["numbers"]) { _ in got.add(0) }
@@ -89,7 +89,7 @@ struct TokenTests {
         try test.center.post(Track(1))
         try test.center.post(Track(2))
         await got.wait(for: 1)
-        // The dispatcher thread itself closes everything, as the last one.
+        // The dispatcher thread releases everything itself, because it holds the last reference.
         while try test.center.statistics.participants > 1 { await Task.yield() }
         #expect(got.all == [1])
     }

@@ -3,7 +3,8 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// Two types under one name are told, once for each pair, wherever they are met; those that go together are not.
+/// Two types under one name are reported once for each pair, wherever the center finds them. Compatible types are not
+/// reported.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct TypeMistakeTests {
     final class Player: Sendable, Identifiable {
@@ -39,7 +40,7 @@ struct TypeMistakeTests {
         }
     }
 
-    /// What a center's hook was told, by name.
+    /// The mistakes that a center's hook received, by name.
     private static func told(_ center: Center) -> Events<String> {
         let told = Events<String>()
         center.onDiagnostic = { diagnostic in
@@ -69,7 +70,7 @@ struct TypeMistakeTests {
             _ = test.center.messages(for: New.Played.self).makeAsyncIterator()
         }
         #expect(told.all == ["played: Old.Played, New.Played"])
-        // The other way round, and by observing alone.
+        // In the reverse order, and by observing alone.
         let other = try test.other()
         let elsewhere = Self.told(other)
         _ = other.messages(for: New.Played.self).makeAsyncIterator()
@@ -89,7 +90,7 @@ struct TypeMistakeTests {
         token.cancel()
     }
 
-    /// Posts with a subject, at once and later; values.
+    /// Posts with a subject, immediate and deferred; values.
     @Test func messagesWithASubject() throws {
         let test = try TestCenter()
         let told = Self.told(test.center)
@@ -129,27 +130,28 @@ struct TypeMistakeTests {
             _ = test.center.deliveries(of: other)
         }
         #expect(told.all == ["key: Key<Int, String>, Key<String, Optional<Int>>"])
-        // Each pair: observed, read and posted later.
+        // Each pair: observed, read and deferred.
         let token = try test.center.addObserver(for: Center.Key<Double>("key")) { _ in }
         _ = try? test.center.state(for: Center.Key<Bool>("key"))
         try test.center.enqueue(Center.Key<[Int]>("key"), [1], postingStyle: .asap)
         #expect(test.center.diagnosed(told).count == 1 + 2 + 3 + 4)
         #expect(Set(told.all).count == told.count)
-        // And with a message.
+        // Also with a message.
         try test.center.post(Center.Key<Int>("test.track"), 1)
         try test.center.post(Track(1))
         #expect(told.all.last == "test.track: Key<Int>, ests.Track")
         token.cancel()
     }
 
-    /// Whoever observes or reads a key with more arguments than another of that name has must be able to do without them.
-    @Test func keysThatNeedMoreThanIsPosted() throws {
+    /// If an observer or reader of a key has more arguments than another key of that name, the additional ones must be
+    /// optional.
+    @Test func keysThatNeedMoreArgumentsThanArePosted() throws {
         let older = Center.Key<Int>("key")
         let (newer, optional) = (Center.Key<Int, String>("key"), Center.Key<Int, String?>("key"))
         let complete = Center.Key<Int, String>("key", defaults: (nil, "a"))
         let expected = "key: Key<Int>, Key<Int, String>"
         enum Use: CaseIterable { case observer, sequence, state }
-        /// In two orders, and in one of the ways in which a key is read.
+        /// In both orders, and for one way to read a key.
         func told(_ key: Center.Key<Int, String>, _ use: Use, isPostedFirst: Bool) throws -> [String] {
             let test = try TestCenter()
             let told = Self.told(test.center)
@@ -171,7 +173,7 @@ struct TypeMistakeTests {
             #expect(try told(newer, use, isPostedFirst: false) == ["key: Key<Int, String>, Key<Int>"])
             for isPostedFirst in [true, false] { #expect(try told(complete, use, isPostedFirst: isPostedFirst) == []) }
         }
-        // Who posts more than is asked for does no harm, nor who only asks.
+        // More posted arguments than observed ones are harmless, and so is observing alone.
         let test = try TestCenter()
         let (center, told) = (test.center, Self.told(test.center))
         let none: Center.Key<> = .init("key")
@@ -179,7 +181,7 @@ struct TypeMistakeTests {
         _ = (center.messages(of: none), center.messages(of: older), center.messages(of: newer))
         _ = (try? center.state(for: none), try? center.state(for: older), try? center.state(for: newer))
         #expect(told.all == [])
-        // What is optional need not be there.
+        // An optional argument may be absent.
         let other = try test.other()
         let elsewhere = Self.told(other)
         _ = other.messages(of: optional)
@@ -187,7 +189,7 @@ struct TypeMistakeTests {
         #expect(elsewhere.all == [])
     }
 
-    /// Two spellings of one notification: told only if it does not decode, by whoever gets it.
+    /// Two spellings of one notification: reported only if it does not decode, by the observer that receives it.
     @Test func aMessageAndOneOfFoundations() async throws {
         struct Played: Center.Message {
             static let name: Center.Name = "played"
@@ -222,9 +224,9 @@ struct TypeMistakeTests {
         for token in tokens { token.cancel() }
     }
 
-    /// A key that has got arguments, before and after, also where some are missing; one that nobody declared otherwise; values and untyped posts of one
-    /// name; and a message in both of its spellings.
-    @Test func whatGoesTogetherIsNotTold() throws {
+    /// A key that gained arguments, in both orders, also if some arguments are missing; a key that is declared once;
+    /// values and untyped posts of one name; and a message in both of its spellings.
+    @Test func compatibleTypesAreNotReported() throws {
         let test = try TestCenter()
         let center = test.center
         let told = Self.told(center)
@@ -249,8 +251,8 @@ struct TypeMistakeTests {
         #expect(told.all == [])
     }
 
-    /// However many names keys have.
-    @Test func namesWithoutEnd() throws {
+    /// With any number of names of keys.
+    @Test func anyNumberOfNames() throws {
         let test = try TestCenter()
         let told = Self.told(test.center)
         for number in 0..<3000 { try test.center.post(Center.Key<Int>(.init("key.\(number)")), number) }
@@ -258,7 +260,7 @@ struct TypeMistakeTests {
         #expect(told.count == 10)
     }
 
-    @Test func itSaysWhatToDo() {
+    @Test func theReportNamesTheRemedy() {
         let keys = "\(Center.Mistake.nameOfTwoKeys("progress", "Key<Int>", "Key<String>"))"
         #expect(keys.contains("\"progress\"") && keys.contains("Key<Int>") && keys.contains("another name"))
         let types = "\(Center.Mistake.nameOfTwoTypes("played", "Old.Played", "New.Played"))"
@@ -267,7 +269,7 @@ struct TypeMistakeTests {
 }
 
 extension Center {
-    /// What it was told once everything that waited has been posted.
+    /// The reports after all deferred posts were posted.
     fileprivate func diagnosed(_ told: Events<String>) -> [String] {
         postPending()
         return told.all

@@ -4,15 +4,15 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// Where to start, whose posts, and whether without loss: for observers of a name, of all names, and by prefix.
+/// The start, the posters and the losslessness of observers of one name, of all names, and by prefix.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct UntypedOptionsTests {
-    /// Which of the two functions is called.
+    /// The function that is called.
     enum Names: CaseIterable, Sendable {
         case one, all, prefix
     }
 
-    /// An observer of "test.a", or of what else that is one of; what it got, as "NAME/OBJECT NUMBER", or "missed COUNT".
+    /// Observes "test.a", or names that include it. Records "NAME/OBJECT NUMBER" or "missed COUNT".
     private static func observe(
         _ center: Center, _ names: Names, object: String? = nil, behavior: Center.SuspensionBehavior = .coalesce,
         from start: Center.Start = .now, excludingOwnPosts: Bool = false, lossless: Bool = false, gate: Gate? = nil
@@ -51,7 +51,7 @@ struct UntypedOptionsTests {
     }
 
     @Test(arguments: Names.allCases)
-    func whatAnotherProcessPostedBefore(_ names: Names) async throws {
+    func earlierPostsOfAnotherProcess(_ names: Names) async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "post-subject", "test.a", "x", "2", "post", "test.a", "3", "post", "other", "1")
         await peer.waitForEnd()
@@ -75,7 +75,7 @@ struct UntypedOptionsTests {
     }
 
     @Test(arguments: Names.allCases)
-    func ownPostsAreLeftOutAndThoseOfOthersCome(_ names: Names) async throws {
+    func ownPostsAreExcludedAndPostsOfOtherProcessesArrive(_ names: Names) async throws {
         let test = try TestCenter()
         let (foreign, foreignToken) = try Self.observe(test.center, names, excludingOwnPosts: true)
         let (all, allToken) = try Self.observe(test.center, names)
@@ -88,15 +88,15 @@ struct UntypedOptionsTests {
         expectEqual(await foreign.wait(for: 3), ["test.a/- 0", "test.a/- 1", "test.a/- 0"])
         expectEqual(
             await all.wait(for: 5), ["test.a/- 7", "test.a/- 0", "test.a/- 1", "test.a/- 8", "test.a/- 0"])
-        // Of what waits in the ring too.
+        // Also for notifications that wait in the ring.
         let (before, beforeToken) = try Self.observe(test.center, names, from: .oldest, excludingOwnPosts: true)
         expectEqual(await before.wait(for: 3), ["test.a/- 0", "test.a/- 1", "test.a/- 0"])
         for token in [foreignToken, allToken, beforeToken] { token.cancel() }
     }
 
-    /// A closure stands still, and another process posts many times what the ring holds.
+    /// A closure blocks while another process posts many times the ring's number of slots.
     @Test(arguments: Names.allCases)
-    func anotherProcessIsHeldBackRatherThanLapIt(_ names: Names) async throws {
+    func anotherProcessIsHeldBackBeforeItLapsTheObserver(_ names: Names) async throws {
         let test = try TestCenter(smallRing)
         let gate = Gate()
         let (events, token) = try Self.observe(test.center, names, lossless: true, gate: gate)
@@ -110,9 +110,9 @@ struct UntypedOptionsTests {
         token.cancel()
     }
 
-    /// While it is suspended no more is held back than was said, and the rest waits with its posters.
+    /// During the suspension, no more notifications are held than the limit, and further posts wait.
     @Test(arguments: Names.allCases)
-    func whileSuspendedNothingFallsOut(_ names: Names) async throws {
+    func nothingIsDroppedDuringASuspension(_ names: Names) async throws {
         let test = try TestCenter(smallRing)
         let center = test.center
         let (events, token) = try Self.observe(center, names, behavior: .hold(limit: 10), lossless: true)
@@ -121,7 +121,7 @@ struct UntypedOptionsTests {
         let peer = try Peer(test, "post", "test.a", "3000")
         let own = try await Self.postsUntilFull(test)
         #expect(events.count == 0 && peer.lines.count == 0)
-        // Others go on.
+        // Other observers go on.
         await lossy.wait(for: 1)
         center.isSuspended = false
         await peer.waitForEnd()
@@ -129,9 +129,9 @@ struct UntypedOptionsTests {
         for token in [token, lossyToken] { token.cancel() }
     }
 
-    /// More was held back than may wait for a lossless closure: all of it comes, before what is urgent.
+    /// More notifications were held than may wait for a lossless closure: all of them arrive, before the urgent one.
     @Test(arguments: [false, true])
-    func whatWasHeldBackComesWhole(isUrgent: Bool) async throws {
+    func allHeldNotificationsArrive(isUrgent: Bool) async throws {
         let test = try TestCenter()
         let center = test.center
         let (events, token) = try Self.observe(center, .one, behavior: .hold(limit: 2000), lossless: true)
@@ -141,7 +141,7 @@ struct UntypedOptionsTests {
         try Self.post(center, 1000, immediately: isUrgent)
         if !isUrgent { center.isSuspended = false }
         expectEqual(Self.numbers(await events.wait(for: 1001)), Array(0...1000))
-        // It goes on.
+        // The observer goes on.
         center.isSuspended = false
         try Self.post(center, 1001)
         expectEqual(Self.numbers(await events.wait(for: 1002)), Array(0...1001))
@@ -170,8 +170,8 @@ struct UntypedOptionsTests {
         return .arrival(Arrival(name: .init(name), format: 0, bytes: .owned(bytes), origin: .envelope(facts)))
     }
 
-    /// More was held back than the closure's buffer has room for.
-    @Test func goingOnDropsNothing() {
+    /// More notifications were held than the closure's queue has room for.
+    @Test func resumingDropsNothing() {
         var machine = ObservationMachine(
             isInline: true, needsDrain: true, isLossless: true, bounds: .init(items: 4, bytes: 1 << 20),
             held: HeldItems(.hold(limit: 100)))
@@ -185,7 +185,7 @@ struct UntypedOptionsTests {
         #expect(sequences == Array(0..<100))
     }
 
-    @Test func whatIsCoalescedMakesRoom() {
+    @Test func coalescedNotificationsMakeRoom() {
         var coalesced = HeldItems(.coalesce(limit: 2))
         for name in ["a", "b", "a"] { coalesced.push(item(name)) }
         #expect(coalesced.hasRoom(for: item("a")) && coalesced.hasRoom(for: item("b")))
@@ -200,7 +200,7 @@ struct UntypedOptionsTests {
     }
 
     @Test(arguments: [Names.one, .prefix])
-    func withoutLossNeedsTheRightToPost(_ names: Names) async throws {
+    func aLosslessObserverNeedsWriteAccess(_ names: Names) async throws {
         let test = try TestCenter(.init(permissions: 0o644))
         let reader = try Center(named: test.name, configuration: .init(directory: test.directory, isReadOnly: true))
         let error = #expect(throws: SharedNotificationError.self) {
@@ -209,13 +209,13 @@ struct UntypedOptionsTests {
         #expect(error?.code == .notPermitted)
     }
 
-    /// The numbers of a run of notifications; those that were posted to find out whether there is room (-1) don't count, and nothing may be missed.
+    /// The numbers of the received notifications, without the posts that test for room (-1). None may be missed.
     private static func numbers(_ events: [String]) -> [Int] {
         #expect(events.allSatisfy { !$0.hasPrefix("missed") }, "\(events.first { $0.hasPrefix("missed") } ?? "")")
         return events.compactMap { Int($0.split(separator: " ")[1]) }.filter { $0 >= 0 }
     }
 
-    /// Posts until one is refused, because somebody holds posters back. How many there were before.
+    /// Posts until a post is refused because an observer holds posters back. Returns the number of accepted posts.
     private static func postsUntilFull(_ test: TestCenter) async throws -> Int {
         var count = 0
         while true {

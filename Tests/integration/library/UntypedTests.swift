@@ -8,7 +8,7 @@ import TidingsFoundation
 /// Names with an object and a dictionary.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct UntypedTests {
-    /// As `TestPeer.everything`.
+    /// The dictionary of `TestPeer.everything`.
     static let everything: Center.UserInfo = [
         "string": "Grüße\u{0}\n", "empty": "", "integer": 42, "negative": -1, "largest": .integer(.max),
         "smallest": .integer(.min),
@@ -72,7 +72,7 @@ struct UntypedTests {
         token.cancel()
     }
 
-    @Test func typedObserversGetWhatFits() async throws {
+    @Test func typedObserversReceiveDecodableDictionaries() async throws {
         let test = try TestCenter()
         let (got, undecodable) = (Events<Track>(), Events<Void>())
         let token = try test.center.addObserver(
@@ -85,7 +85,7 @@ struct UntypedTests {
         token.cancel()
     }
 
-    /// CBOR that this library would not write, after RFC 8949.
+    /// CBOR of RFC 8949 that this library does not write.
     @Test(arguments: [
         ("a1 6161 f6", "{}"),  // null
         ("bf 6161 1903e8 ff", #"{"a":1000}"#),  // indefinite
@@ -118,7 +118,7 @@ struct UntypedTests {
         #expect(shown == expected)
     }
 
-    /// Each read as a payload by itself, and as what is in another type, where Foundation reads it.
+    /// Each text is read as a payload, and as a value within another type if Foundation reads it.
     @Test(
         arguments: [
             (
@@ -147,7 +147,7 @@ struct UntypedTests {
         #expect((try? payload.decode(Center.PropertyValue.self)) == expected)
         #expect((try? payload.decode(Center.UserInfo.self)) == expected?.dictionary)
         let inside = try? Center.RawPayload.json("[" + text + "]").decode([Center.PropertyValue].self)
-        // Several values, or none, are others within an array; and Foundation doesn't mind a comma too many.
+        // Several values, or none, are different values within an array; and Foundation accepts a trailing comma.
         if !["", "\u{feff}1", "[]]", "[1,]", #"{"a":1,}"#].contains(text) { #expect(inside == expected.map { [$0] }) }
     }
 
@@ -162,7 +162,7 @@ struct UntypedTests {
         }
     }
 
-    /// 500 deep took seconds, and with some text inside minutes: the square of the depth for each value in it.
+    /// A depth of 500 took seconds, and minutes with text inside: quadratic in the depth for each value.
     @Test func deepJSONIsRefusedAndTakesNoTime() throws {
         struct Nested: Decodable {
             let depth: Int
@@ -182,7 +182,7 @@ struct UntypedTests {
         #expect(throws: DecodingError.self) { try nested(129).decode(Center.PropertyValue.self) }
         #expect(throws: DecodingError.self) { try nested(129).decode(Nested.self) }
         #expect(throws: DecodingError.self) { try nested(1_000_000).decode(Center.PropertyValue.self) }
-        // What is in strings is not nested.
+        // Brackets in strings do not nest.
         let brackets = String(repeating: #"[\"{"#, count: 1000)
         #expect(try Center.RawPayload.json("[\"\(brackets)\"]").decode([String].self)[0].count == 3000)
         let text = "0" + String(repeating: ",\"\"", count: 1 << 14)
@@ -211,7 +211,7 @@ struct UntypedTests {
         #expect(value["a"]?.string == nil && value["e"]?["f"]?.data == Data([7]) && value["c"]?[3]?.boolean == true)
     }
 
-    @Test func whatDoesNotFitIsAnError() throws {
+    @Test func aDictionaryThatCannotBeSentIsAnError() throws {
         let test = try TestCenter(.init(maximumPayloadSize: 1024))
         var deep: Center.PropertyValue = 1
         for _ in 0..<200 { deep = [deep] }

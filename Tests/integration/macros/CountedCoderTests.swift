@@ -7,7 +7,7 @@
     /// Benchmarks count the instructions of a generated coder without building the macros: they have a copy of the
     /// generated code.
     @Suite struct CountedCoderTests {
-        @Test func whatIsCountedIsWhatIsGenerated() throws {
+        @Test func theCountedCodeIsTheGeneratedCode() throws {
             let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
                 "../../../Benchmarks/Regressions/Swift/GeneratedTrack.swift")
             let statements = Parser.parse(source: try String(contentsOf: path, encoding: .utf8)).statements

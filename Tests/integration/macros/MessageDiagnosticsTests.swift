@@ -45,7 +45,7 @@
                 line: 2, column: 15)
         }
 
-        @Test func nothingButComputedProperties() {
+        @Test func computedPropertiesOnly() {
             refused(
                 "@Message\nstruct Track {\n    var title: String { \"\" }\n}",
                 """
@@ -78,7 +78,7 @@
                 line: 3, column: column)
         }
 
-        @Test func namesThatCanNotBe() {
+        @Test func invalidNames() {
             expectExpansion(
                 "@Message(\"\")\nstruct Track {\n    var title: String\n}", "struct Track {\n    var title: String\n}",
                 diagnostics: [
@@ -97,7 +97,7 @@
                 ])
         }
 
-        @Test func aTypeThatIsNotWritten() {
+        @Test func anInferredType() {
             refused(
                 "@Message\nstruct Track {\n    var when = Date()\n}",
                 "a macro can't see inferred types: write the type of 'when'",
@@ -145,7 +145,7 @@
         @Test(arguments: [
             "init(from decoder: any Decoder) throws {\n    }", "func encode(to encoder: any Encoder) throws {\n    }",
         ])
-        func aCoderOfItsOwn(coder: String) {
+        func aCustomCoder(coder: String) {
             refused(
                 "@Message\nstruct Track {\n    var title: String\n    \(coder)\n}",
                 """
@@ -196,7 +196,7 @@
                 "a field's name can have up to 127 bytes: give it a shorter name in CodingKeys", line: 3, column: 9)
         }
 
-        @Test func aConstantIsWarnedOf() {
+        @Test func aConstantCausesAWarning() {
             expectExpansion(
                 "@Message\nstruct Ping {\n    let version = 1\n}",
                 """

@@ -99,7 +99,7 @@
                 """)
         }
 
-        @Test func aPublicStructWithANameAndKeysOfItsOwn() {
+        @Test func aPublicStructWithItsOwnNameAndKeys() {
             expectExpansion(
                 """
                 @Message("com.example.seek")

@@ -119,7 +119,7 @@
                 column: 43)
         }
 
-        @Test func whatOthersThanObjectsCouldConformTo() {
+        @Test func protocolsThatValuesCouldConformTo() {
             for (before, after) in [
                 ("protocol P {\n    func left()\n}", "protocol P: AnyObject {\n    func left()\n}"),
                 ("protocol P: Sendable {\n    func left()\n}", "protocol P: AnyObject, Sendable {\n    func left()\n}"),

@@ -25,6 +25,6 @@ extension TestPeer {
         case "state": try MainActor.assumeIsolated { try center.observedState(for: name, as: Int.self).set(nil) }
         default: say("there is no such way")
         }
-        say("kept nothing")
+        say("retained nothing")
     }
 }

@@ -40,7 +40,7 @@ import TidingsAdministration
 //   clear NAME              Clears the retained value of NAME.
 //                           → cleared
 //   keep-nothing NAME WAY   Posts or sets nil in the way WAY (Clearing.swift).
-//                           → kept nothing
+//                           → retained nothing
 //   bridge NAME             Bridges NotificationCenter.default both ways and observes there. Posts {"number": LINE}
 //                           there for each line on standard input, until the line "end".
 //                           → bridged, then for each "OBJECT NUMBER", at last ended

@@ -5,14 +5,14 @@ import Testing
 
 /// The examples of RFC 8949, Appendix A.
 @Suite(.serialized) struct CBORAppendixATests {
-    /// One example: a type that can hold it, and whether our encoder writes the very same bytes.
+    /// An example: a type that can hold the value, and whether the encoder writes the same bytes.
     struct Example: CustomTestStringConvertible, Sendable {
         let hex: String
         let check: @Sendable (String) throws -> Void
 
         var testDescription: String { hex }
 
-        /// Both directions.
+        /// An example for both directions.
         init<T: Codable & Equatable & Sendable>(both value: T, _ hex: String) {
             self.hex = hex
             check = { (hex: String) throws in
@@ -21,7 +21,7 @@ import Testing
             }
         }
 
-        /// Our encoder writes another form of the same value.
+        /// An example whose value the encoder writes in another form.
         init<T: Codable & Equatable & Sendable>(decoded value: T, _ hex: String) {
             self.hex = hex
             check = { (hex: String) throws in #expect(try cborDecode(T.self, hex: hex) == value) }
@@ -32,7 +32,7 @@ import Testing
             check = { (hex: String) throws in #expect(try cborDecode(Double.self, hex: hex).isNaN) }
         }
 
-        /// Codable has no such value.
+        /// An example for which Codable has no value.
         init<T: Decodable & Sendable>(refused type: T.Type, _ hex: String) {
             self.hex = hex
             check = { hex in #expect(throws: DecodingError.self) { try cborDecode(type, hex: hex) } }
@@ -94,11 +94,14 @@ import Testing
             decoded: Nested.list([.one(1), .list([.one(2), .one(3)]), .list([.one(4), .one(5)])]),
             "9f018202039f0405ffff"),
         Example(
-            decoded: Nested.list([.one(1), .list([.one(2), .one(3)]), .list([.one(4), .one(5)])]), "9f01820203820405ff"),
+            decoded: Nested.list([.one(1), .list([.one(2), .one(3)]), .list([.one(4), .one(5)])]),
+            "9f01820203820405ff"),
         Example(
-            decoded: Nested.list([.one(1), .list([.one(2), .one(3)]), .list([.one(4), .one(5)])]), "83018202039f0405ff"),
+            decoded: Nested.list([.one(1), .list([.one(2), .one(3)]), .list([.one(4), .one(5)])]),
+            "83018202039f0405ff"),
         Example(
-            decoded: Nested.list([.one(1), .list([.one(2), .one(3)]), .list([.one(4), .one(5)])]), "83019f0203ff820405"),
+            decoded: Nested.list([.one(1), .list([.one(2), .one(3)]), .list([.one(4), .one(5)])]),
+            "83019f0203ff820405"),
         Example(decoded: Array(1...25), "9f0102030405060708090a0b0c0d0e0f101112131415161718181819ff"),
         Example(decoded: AB(a: 1, b: [2, 3]), "bf61610161629f0203ffff"),
         Example(decoded: Pair(first: "a", second: ["b": "c"]), "826161bf61626163ff"),

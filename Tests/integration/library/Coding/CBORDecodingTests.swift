@@ -5,7 +5,7 @@ import TidingsFoundation
 @testable import Tidings
 @testable import TidingsCoding
 
-/// What the decoder puts up with, and what it says when it doesn't.
+/// Payloads that the decoder accepts, and its errors for others.
 @Suite(.serialized) struct CBORDecodingTests {
     struct Track: Codable, Equatable {
         var id: Int
@@ -16,7 +16,7 @@ import TidingsFoundation
 
     static let track = Track(id: 7, title: "t", tags: ["x"], position: 1.5)
 
-    @Test func keysInAnyOrderWithOthersBetweenThem() throws {
+    @Test func keysInAnyOrderAmongUnknownKeys() throws {
         let pairs = ["626964 07", "657469746c65 6174", "6474616773 816178", "68706f736974696f6e f93e00"]
         let others = ["6161 a16162 9f01ff", "03 04", "6163 c1c2 4101", "617a 5f4101ff"]
         for seed in 1...30 as ClosedRange<UInt64> {
@@ -49,7 +49,7 @@ import TidingsFoundation
     @Test func aKeyIsFoundByItsWholeNameAlone() throws {
         let names = ["", "a", "b", "ab", "abcd", "abce", "abcdefgh", "abcdefgi", "abcdefghi"]
         for there in names {
-            // In front, and behind another pair so that the search begins anew.
+            // A key before the pair, and one after it, so that the search starts again from the beginning.
             let pair = try cborEncode(there) + [7]
             for bytes in [[0xA1] + pair, [0xA2, 0x61, 0x7A, 0x01] + pair] as [[UInt8]] {
                 try look(bytes) { container throws in
@@ -74,15 +74,15 @@ import TidingsFoundation
         #expect(try cborDecode([String: Int].self, hex: many) == ["a": 0, "b": 1])
         let indefinite = "bf" + many.dropFirst(4) + "ff"
         #expect(try cborDecode([String: Int].self, hex: indefinite) == ["a": 0, "b": 1])
-        // A key of indefinite length equals one of definite length, an integer its digits.
+        // A key of indefinite length equals the same key of definite length; an integer key equals its digits.
         #expect(try cborDecode([String: Int].self, hex: "a2 7f 6161 6162 ff 01 626162 02") == ["ab": 1])
         #expect(try cborDecode([String: Int].self, hex: "a2 05 01 6135 02") == ["5": 1])
         #expect(try cborDecode([Int: Int].self, hex: "a3 6135 02 05 01 20 03") == [5: 2, -1: 3])
     }
 
-    /// A type may look at a field, judge it, and look again.
-    @Test(arguments: [2, 3, 16, 17, 40, 200]) func aKeyAskedForTwiceHasOneValue(count: Int) throws {
-        // Each key twice, one behind the other, or all and then all again, or all different.
+    /// A type may read a field, check the value, and read the field again.
+    @Test(arguments: [2, 3, 16, 17, 40, 200]) func aKeyRequestedTwiceHasOneValue(count: Int) throws {
+        // Each key twice: adjacent, or all keys and then all again, or with different values.
         let names = (0..<count).map { "\($0 % 10)k\($0 / 10)" }
         for distance in [1, 2, count / 2 + 1, count] {
             for isIndefinite in [false, true] {
@@ -114,13 +114,13 @@ import TidingsFoundation
         }
     }
 
-    @Test(arguments: [0, 20]) func ofKeysThatSwiftHoldsForEqualTheFirstCounts(others: Int) throws {
+    @Test(arguments: [0, 20]) func ofKeysThatAreEqualInSwiftTheFirstCounts(others: Int) throws {
         var pairs = try cborEncode("\u{e9}") + [1] + cborEncode("e\u{301}") + [2]
         for number in 0..<others { pairs += try cborEncode("\(number)") + [0] }
         for bytes in [cborHead(5, others + 2) + pairs, [0xBF] + pairs + [0xFF]] {
             #expect(try cborDecode([String: Int].self, bytes)["\u{e9}"] == 1)
             #expect(try cborDecode(Center.PropertyValue.self, bytes)["\u{e9}"] == 1)
-            // As generated code reads it.
+            // In the order in which generated code reads.
             #expect(
                 try bytes.withUnsafeBytes {
                     var decoder = Center._FieldDecoder($0)
@@ -148,7 +148,7 @@ import TidingsFoundation
         #expect(try cborDecode(Numbered.self, hex: large) == Numbered(a: 10, b: 11))
     }
 
-    @Test func oddKeysArePassedOverButNotAskedFor() throws {
+    @Test func unusualKeysAreSkipped() throws {
         // {"x": {[1]: 2, h'00': 3}, "id": 1}
         #expect(try cborDecode([String: Int?].self, hex: "a1 626964 01") == ["id": 1])
         struct Only: Decodable { var id: Int }
@@ -157,7 +157,7 @@ import TidingsFoundation
         #expect(throws: DecodingError.self) { try cborDecode(Only.self, hex: "a2 626964 01 8101 02") }
     }
 
-    @Test func tagsAreLookedThrough() throws {
+    @Test func tagsAreIgnored() throws {
         #expect(try cborDecode([Int].self, hex: "d9d9f7 82 c6 01 d8ff d81802") == [1, 2])
         #expect(try cborDecode([String: String].self, hex: "d9d9f7 a1 6161 d818 6162") == ["a": "b"])
         #expect(try cborDecode(Bool?.self, hex: "d9d9f7 f6") == nil)
@@ -165,7 +165,7 @@ import TidingsFoundation
         #expect(try cborDecode(Two.self, hex: "a2 6161 c6c6 8101 6162 c5 02") == Two(a: [1], b: 2))
     }
 
-    /// They became NaN: a number that is close to zero, and two whose digits and exponent fit each alone.
+    /// These decoded to NaN: a number close to zero, and two whose digits and exponent each fit alone.
     @Test(arguments: ["fb 01a56e1fc2f8f359", "c4 82 187f 0a", "c4 82 187f 1864"]) func aNumberBeyondDecimalIsRefused(
         _ hex: String
     ) throws {
@@ -196,7 +196,7 @@ import TidingsFoundation
         }
     }
 
-    @Test func anAbsentSuperIsNull() throws {
+    @Test func anAbsentSuperclassIsNull() throws {
         try look("a1616101") { container throws in
             let decoder = try container.superDecoder()
             #expect(try decoder.singleValueContainer().decodeNil())
@@ -230,7 +230,7 @@ import TidingsFoundation
         }
     }
 
-    /// A value that hands out its decoder, for another to read later: common in polymorphic code.
+    /// A value passes its decoder to code that reads it later, as polymorphic code often does.
     @Test func aDecoderUsedAfterItsValue() throws {
         struct Keeper: Decodable {
             let decoder: any Decoder
@@ -248,7 +248,7 @@ import TidingsFoundation
         #expect(throws: DecodingError.self) { try decoder.singleValueContainer().decode(Int.self) }
         #expect(throws: DecodingError.self) { try decoder.singleValueContainer().decode(String.self) }
         try look("a1617801") { container throws in
-            // The same reader is at work again; the old decoder isn't part of it.
+            // The same reader is in use again, and the old decoder must not affect it.
             #expect(throws: DecodingError.self) { try decoder.container(keyedBy: CBORKey.self) }
             #expect(try decoder.singleValueContainer().decodeNil() == false)
             #expect(try container.decode(Int.self, forKey: "x") == 1)
@@ -264,7 +264,7 @@ import TidingsFoundation
         }
     }
 
-    @Test func errorsNameThePlace() throws {
+    @Test func errorsHaveThePath() throws {
         struct Album: Decodable {
             var tracks: [Track]
             var by: [String: Track]
@@ -335,9 +335,9 @@ import TidingsFoundation
     }
 
     struct Lookup: Decodable {
-        /// Only ever called on the thread that made it, within the call that made it.
+        /// Called only on the thread that made it, within the call that made it.
         struct Body: @unchecked Sendable {
-            // Proof: it travels through a task-local value down the stack of one thread.
+            // Proof: a task-local value passes it down the stack of one thread.
             let run: (KeyedDecodingContainer<CBORKey>) throws -> Void
         }
 

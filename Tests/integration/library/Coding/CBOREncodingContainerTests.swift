@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 @testable import TidingsCoding
 
-/// What `Encodable` code may do with its containers, in orders that synthesized code never uses.
+/// `Encodable` code that uses its containers in orders that synthesized code never uses.
 @Suite(.serialized) struct CBOREncodingContainerTests {
     /// Encodes by a closure.
     struct Custom: Encodable {
@@ -37,7 +37,7 @@ import Testing
         #expect(CBORTree(bytes) == .map(expected))
     }
 
-    /// Random containers in random places, written in random turns, against a model.
+    /// Random containers at random positions, written in a random order, compared with a model.
     @Test(arguments: 1...60 as ClosedRange<UInt64>) func randomTurns(seed: UInt64) throws {
         var generator = CBORSeededGenerator(seed: seed)
         let model = Model(kind: .map)
@@ -52,7 +52,7 @@ import Testing
         #expect(CBORTree(bytes) == model.tree, "seed \(seed): \(cborHex(bytes))")
     }
 
-    /// What the random test expects.
+    /// The expected content of the random test.
     final class Model {
         enum Kind {
             case map, array
@@ -105,7 +105,7 @@ import Testing
                 try map.encode(Mixed(), forKey: key)
             case 4:
                 model = Model(kind: .value(.simple(22)))
-                // A value that fails half-way leaves no trace.
+                // A value whose encoding fails midway leaves no trace.
                 try? map.encode(Failing(), forKey: CBORKey(stringValue: "failing"))
                 try map.encodeNil(forKey: key)
             default:
@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test func misuseThrows() throws {
-        // Two kinds of container, two single values, one after the other kind.
+        // Two kinds of container, two single values, one kind after the other.
         let misuses: [(any Encoder) throws -> Void] = [
             { encoder in
                 _ = encoder.container(keyedBy: CBORKey.self)
@@ -260,7 +260,7 @@ import Testing
             }
         ])
         #expect(cborHex(other) == "81a1636f776e02")
-        // Nothing can be thrown here; the encoding under way has no part in it.
+        // These calls can't throw, and do not affect the current encoding.
         #expect(
             try cborEncode(
                 Custom {
@@ -321,7 +321,7 @@ import Testing
                 #expect(used <= limit && needed > limit)
                 throw Failure()
             }
-            // Also where the value looks away, and where nothing can be thrown.
+            // Also if the value ignores the error, and in calls that can't throw.
             let careless = Custom { encoder throws in
                 var list = encoder.unkeyedContainer()
                 for _ in 0..<10 { try? list.encode("some text") }

@@ -5,7 +5,7 @@ import TidingsFoundation
 @testable import Tidings
 @testable import TidingsCoding
 
-/// What is decoded is what was encoded: dates to the last bit, each key once, numbers by one rule.
+/// Decoding returns the encoded value: dates to the last bit, each key once, numbers by one rule.
 @Suite(.serialized) struct CBORExactnessTests {
     typealias Custom = CBOREncodingContainerTests.Custom
 
@@ -15,14 +15,14 @@ import TidingsFoundation
 
     private func date(bits: UInt64) -> Date { Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits)) }
 
-    /// A failure names the seed and the bits.
+    /// A failure reports the seed and the bits.
     @Test func datesOfTheClockComeBackBitByBit() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var generator = CBORSeededGenerator(seed: seed)
         for _ in 0..<(isSanitized ? 1_000 : 5_000) {
             let date = Date(timeIntervalSinceReferenceDate: .random(in: -3e9...3e9, using: &generator))
             let bytes = try cborEncode(date)
-            // A date for every reader: seconds since 1970, or a text.
+            // A date that every reader decodes: seconds since 1970, or a text.
             #expect(bytes[0] == 0xC1 || bytes[0] == 0xC0, "seed \(seed)")
             #expect(bits(try cborDecode(Date.self, bytes)) == bits(date), "seed \(seed), bits \(bits(date))")
         }
@@ -42,7 +42,7 @@ import TidingsFoundation
         for pattern in patterns {
             let back = try cborDecode(Date.self, cborEncode(date(bits: pattern)))
             #expect(bits(back) == pattern, "seed \(seed), bits \(pattern)")
-            // In a map, beside others, and as what a property list has.
+            // In a map, beside other values, and as a property list's value.
             let property = SharedNotificationCenter.PropertyValue.date(date(bits: pattern))
             let entries = try cborDecode(
                 [String: SharedNotificationCenter.PropertyValue].self, cborEncode(["a": property, "b": 1]))
@@ -71,7 +71,7 @@ import TidingsFoundation
         #expect(CBORDateText.parse("\(half)\(zeros)Z") == Date(timeIntervalSince1970: 1_363_896_240.5))
         #expect(CBORDateText.parse("\(half)\(zeros)1Z") == Date(timeIntervalSince1970: 1_363_896_240.5))
         #expect(CBORDateText.parse("2000-12-31T23:59:59.\(zeros)1Z") == Date(timeIntervalSinceReferenceDate: -1))
-        // Half-way between two dates, and then by the last of many digits beyond it.
+        // Halfway between two dates, and a digit far beyond that decides.
         let tie = Date(timeIntervalSinceReferenceDate: 816_580_444)
         let next = tie.timeIntervalSinceReferenceDate.nextUp
         let middle = "2026-11-17T03:54:04.000000059604644775390625"
@@ -89,9 +89,9 @@ import TidingsFoundation
 
     // MARK: Keys
 
-    /// What a payload means, for comparison with what `JSONEncoder` makes of the same value.
+    /// The value of a payload, for comparison with the output of `JSONEncoder` for the same value.
     private func meaning(_ bytes: [UInt8]) throws -> NSObject {
-        // Each key once, or there is no tree.
+        // Each key occurs once, or there is no tree.
         _ = try #require(CBORTree(bytes), "\(cborHex(bytes))")
         let json = try #require(CBORToJSON.convert(bytes))
         return try #require(JSONSerialization.jsonObject(with: Data(json.utf8)) as? NSObject)
@@ -133,7 +133,7 @@ import TidingsFoundation
                 var more = map.nestedUnkeyedContainer(forKey: "l")
                 try more.encode(2)
                 try list.encode(3)
-                // What was encoded as a whole is gone on with, too.
+                // A container that was encoded as a whole can be continued as well.
                 try map.encode(["a": 1, "b": 2], forKey: "n")
                 var third = map.nestedContainer(keyedBy: CBORKey.self, forKey: "n")
                 try third.encode(3, forKey: "b")
@@ -146,7 +146,7 @@ import TidingsFoundation
     }
 
     /// A superclass and a subclass that write to one map.
-    @Test func aSubclassOverridesWhatItsSuperclassWrote() throws {
+    @Test func aSubclassOverridesKeysOfItsSuperclass() throws {
         class Base: Encodable {
             enum CodingKeys: CodingKey { case kind, base, nested }
             func encode(to encoder: any Encoder) throws {
@@ -176,14 +176,14 @@ import TidingsFoundation
         let value = Custom { encoder throws in
             var generator = CBORSeededGenerator(seed: seed)
             var maps = [encoder.container(keyedBy: CBORKey.self)]
-            // What each key of each map has; a container that was replaced is not used any more.
+            // The content of each key of each map. A replaced container is not used again.
             var kinds: [[String: Int]] = [[:]]
             for step in 0..<Int.random(in: 1...300, using: &generator) {
                 let index = Int.random(in: 0..<maps.count, using: &generator)
                 let number = Int.random(in: 0..<(isLarge ? 120 : 9), using: &generator)
                 let key = "\(isLarge ? "a long key, number " : "")\(number)"
                 let kind = kinds[index][key]
-                // Only whole numbers and texts replace anything: Foundation goes on writing to what was replaced.
+                // Only whole numbers and texts replace a value: Foundation continues to write to a replaced container.
                 switch Int.random(in: 0..<6, using: &generator) {
                 case 0 where kind == nil && maps.count < 12:
                     maps.append(maps[index].nestedContainer(keyedBy: CBORKey.self, forKey: CBORKey(stringValue: key)))
@@ -254,7 +254,7 @@ import TidingsFoundation
         }
     }
 
-    /// By the back door: a value that writes to the map which it is being written to.
+    /// A value writes to the map to which it is being written.
     @Test func aValueThatWritesItsOwnKeyAgain() throws {
         let bytes = try cborEncode(
             Custom { encoder throws in
@@ -264,7 +264,7 @@ import TidingsFoundation
                 let again = Custom { inner throws in
                     var (own, door) = (inner.container(keyedBy: CBORKey.self), door)
                     try own.encode(1, forKey: "a")
-                    // The header grows, and an older pair goes, while this one is being written.
+                    // While this pair is written, the header grows and an older pair is removed.
                     try door.encode("behind", forKey: "new")
                     try door.encode("instead", forKey: "key 3")
                     try own.encode(2, forKey: "b")
@@ -296,14 +296,15 @@ import TidingsFoundation
         override var kind: String { "dog" }
     }
 
-    @Test func theTypeThatIsAskedForIsCreated() throws {
+    @Test func theRequestedTypeIsCreated() throws {
         struct Kennel: Decodable {
             let kinds: [String?]
             init(from decoder: any Decoder) throws {
                 let map = try decoder.container(keyedBy: CBORKey.self)
                 var list = try map.nestedUnkeyedContainer(forKey: "list")
                 let single = try map.superDecoder(forKey: "one").singleValueContainer()
-                // Not of a keyed container: the standard library's own passes on the static type, whoever the decoder is.
+                // Not in a keyed container: the standard library's `decodeIfPresent` passes the static type, with every
+                // decoder.
                 kinds = [
                     try list.decode(Dog.self as Animal.Type).kind, try single.decode(Dog.self as Animal.Type).kind,
                     try list.decodeIfPresent(Dog.self as Animal.Type)?.kind,
@@ -373,7 +374,7 @@ import TidingsFoundation
 
     // MARK: Dates in JSON
 
-    /// A payload that `RawPayload.json` or the command shows is the same date again, posted as JSON.
+    /// A date shown by `RawPayload.json` or the command, and posted again as JSON, is the same date.
     @Test func datesInJSONCountFrom1970() throws {
         struct Event: SharedNotificationCenter.Message, Equatable {
             static let encoding = SharedNotificationCenter.PayloadEncoding.json
@@ -403,14 +404,15 @@ import TidingsFoundation
             #expect(nearest == Date(timeIntervalSince1970: date.timeIntervalSince1970))
         }
         #expect(texts > 0 && texts < 2000)
-        // Beyond the years that the text has, the nearest number.
+        // For a year that the text form can't express: the nearest number.
         let far = Date(timeIntervalSinceReferenceDate: 1e300)
         #expect(try JSONPayload.decode(Date.self, PayloadCoding.jsonBytes(of: far)) == far)
     }
 
     // MARK: Numbers
 
-    /// One rule: an integer is exact or refused; a floating-point number is the nearest, and neither infinite nor 0 where the number is not.
+    /// One rule: an integer is exact or refused; a floating-point number is the nearest one, and is infinite or 0 only
+    /// if the number is.
     @Test(arguments: [
         ("1.5", "fb3ff8000000000000"), ("1.0", "fb3ff0000000000000"), ("300", "19012c"), ("-1", "20"),
         ("-129", "3880"), ("9007199254740993", "1b0020000000000001"), ("-9007199254740993", "3b0020000000000000"),
@@ -420,7 +422,8 @@ import TidingsFoundation
         ("1e300", "fb7e37e43c8800759c"), ("1e-60", "fb3379b604aaaca626"), ("0.1", "fb3fb999999999999a"),
         ("340282366920938463463374607431768211455", "c250ffffffffffffffffffffffffffffffff"), ("0", "00"),
         ("-0.0", "fb8000000000000000"),
-        // Decimal fractions: 0.1, 5, 50, 500, 1.50, −129, −2^127, 3e-60, 1e60, 16777217, 0, and 0.1 of indefinite length.
+        // Decimal fractions: 0.1, 5, 50, 500, 1.50, −129, −2^127, 3e-60, 1e60, 16777217, 0, and 0.1 of indefinite
+        // length.
         ("0.1", "c4822001"), ("5", "c4820005"), ("50", "c4820105"), ("5.00", "c482211901f4"), ("1.50", "c482211896"),
         ("-129", "c482003880"),
         ("-170141183460469231731687303715884105728", "c48200c3507fffffffffffffffffffffffffffffff"),
@@ -456,7 +459,7 @@ import TidingsFoundation
         #expect(try cborDecode(Int.self, cborEncode(Decimal(5))) == 5)
         // −1280e-1.
         #expect(try cborDecode(Int8.self, hex: "c482203904ff") == -128)
-        // No pair, no exponent of major type 0 or 1, and one far out of range.
+        // Not a pair, an exponent that is not of major type 0 or 1, and one far out of range.
         for hex in ["c48105", "c483000505", "c482c482000105", "820005", "c4821b7fffffffffffffff01"] {
             #expect(throws: DecodingError.self, "\(hex)") { try cborDecode(Double.self, hex: hex) }
             #expect(throws: DecodingError.self, "\(hex)") { try cborDecode(Int.self, hex: hex) }
@@ -502,7 +505,7 @@ import TidingsFoundation
         var value: Value
     }
 
-    /// Bitwise payloads convert nothing: bits of another kind of number are another type's.
+    /// Bitwise payloads are not converted: another kind of number is another type.
     @Test func bitwiseNumbersOfAnotherKindAreRefused() throws {
         func bytes<M: SharedNotificationCenter.BitwiseMessage>(_ message: M) -> [UInt8] {
             withUnsafeBytes(of: PayloadCoding.fingerprint(of: M.self).littleEndian) { Array($0) }
@@ -516,16 +519,16 @@ import TidingsFoundation
         }
         let posted = bytes(Whole(number: -1))
         #expect(try decode(Whole.self, posted) == Whole(number: -1))
-        // Whole numbers of one width are the same, whatever the struct around them is called.
+        // Structs of whole numbers of one width are the same type, whatever their names.
         #expect(try decode(Same.self, posted).inner.value == -1)
         #expect(throws: DecodingError.self) { try decode(Unsigned.self, posted) }
         #expect(throws: DecodingError.self) { try decode(Fraction.self, posted) }
         #expect(throws: DecodingError.self) { try decode(Whole.self, bytes(Fraction(number: 1))) }
-        // Vectors count by their numbers.
+        // Vectors are compared by their numbers.
         let vector = bytes(Floats(numbers: [1, 2]))
         #expect(try decode(Floats.self, vector).numbers == [1, 2])
         #expect(throws: DecodingError.self) { try decode(Integers.self, vector) }
-        // What is no number, and has no fields, counts by its type's name.
+        // A type that is no number and has no fields is compared by its name.
         #expect(try decode(Leaf<Left>.self, bytes(Leaf(value: Left.zero))).value == .zero)
         #expect(throws: DecodingError.self) { try decode(Leaf<Right>.self, bytes(Leaf(value: Left.zero))) }
         #expect(throws: DecodingError.self) { try decode(Leaf<Bool>.self, bytes(Leaf(value: UInt8(1)))) }
@@ -541,7 +544,7 @@ import TidingsFoundation
 
     // MARK: After the end
 
-    @Test func encodersUsedAfterTheirCallReportItAndFaultNobody() throws {
+    @Test func encodersUsedAfterTheirCallReportItWithoutAffectingOthers() throws {
         var kept: KeyedEncodingContainer<CBORKey>?
         var list: (any UnkeyedEncodingContainer)?
         var encoder: (any Encoder)?
@@ -554,7 +557,7 @@ import TidingsFoundation
         func useAll() {
             #expect(throws: EncodingError.self) { try kept?.encode(1, forKey: "late") }
             #expect(throws: EncodingError.self) { try list?.encode(1) }
-            // Nothing can be thrown here, so what comes of it throws.
+            // These calls can't throw, so the resulting encoding throws.
             var nested = kept?.nestedContainer(keyedBy: CBORKey.self, forKey: "late")
             #expect(throws: EncodingError.self) { try nested?.encode(1, forKey: "late") }
             var inner = list?.nestedUnkeyedContainer()
@@ -568,7 +571,7 @@ import TidingsFoundation
             #expect(encoder?.codingPath.isEmpty == true && encoder?.userInfo.isEmpty == true && list?.count == 0)
         }
         useAll()
-        // The next encoding of this thread is no part of it, neither before nor during.
+        // The next encoding of this thread is independent, before and during the calls.
         #expect(try cborEncode([1]) == [0x81, 1])
         let during = try cborEncode(
             Custom { encoder throws in
@@ -612,7 +615,7 @@ import TidingsFoundation
             finished { _ = try list.nestedUnkeyedContainer() }
             finished { _ = try [Int](from: kept.decoder) }
             finished { _ = try Int?(from: kept.decoder) }
-            // A loop over it doesn't end as if it had been empty.
+            // A loop over a finished decoder does not end as if the container were empty.
             finished { while !list.isAtEnd { _ = try list.decode(Int.self) } }
             #expect(kept.decoder.codingPath.isEmpty && kept.decoder.userInfo.isEmpty && kept.map.codingPath.isEmpty)
         }

@@ -5,9 +5,9 @@ import TidingsFoundation
 @testable import Tidings
 @testable import TidingsCoding
 
-/// Bytes from somebody who means harm: an error or a value, at once, and never anything else.
+/// Bytes of an adversarial peer: decoding ends with an error or a value, promptly.
 @Suite(.serialized) struct CBORHostileBytesTests {
-    /// A type that looks at everything in whatever comes.
+    /// A type that reads the whole content of any payload.
     indirect enum Anything: Codable, Equatable {
         case null
         case bool(Bool)
@@ -69,7 +69,7 @@ import TidingsFoundation
         var blob: Data
     }
 
-    // Made anew each time: LeakSanitizer takes the bytes of a static `Data` for leaked.
+    // Created for each use: LeakSanitizer reports the bytes of a static `Data` as a leak.
     static var fixed: Fixed {
         Fixed(
             id: 5_000_000_000, title: "Grüße", date: Date(timeIntervalSince1970: 5.5),
@@ -83,7 +83,7 @@ import TidingsFoundation
             ], blob: Data(repeating: 5, count: 30))
     }
 
-    /// Payloads that are right, to be spoiled.
+    /// Correct payloads, which the tests damage.
     static let corpus: [[UInt8]] =
         [try! cborEncode(fixed), try! cborEncode(Dictionary(uniqueKeysWithValues: (0..<20).map { ("k\($0)", [$0]) }))]
         + [
@@ -93,11 +93,11 @@ import TidingsFoundation
             "8202 c349010000000000000000",
         ].map(cborBytes)
 
-    /// Decodes as several types; whatever can be decoded must be encodable again and give the same.
+    /// Decodes as several types. A decoded value must encode and decode to the same value again.
     func feed(_ bytes: [UInt8]) throws {
         if let value = try? cborDecode(Anything.self, bytes) {
             let again = try cborEncode(value)
-            // By bytes: a NaN doesn't equal itself.
+            // Compares bytes, because a NaN does not equal itself.
             #expect(try cborEncode(cborDecode(Anything.self, again)).count == again.count, "\(cborHex(bytes))")
         }
         _ = try? cborDecode(Fixed.self, bytes)
@@ -113,7 +113,7 @@ import TidingsFoundation
         for bytes in Self.corpus { try feed(bytes) }
     }
 
-    @Test func cutOffAnywhere() throws {
+    @Test func payloadsCutAtEveryPosition() throws {
         for bytes in Self.corpus {
             for end in 0..<bytes.count {
                 let cut = Array(bytes[..<end])
@@ -168,7 +168,7 @@ import TidingsFoundation
             } else {
                 #expect(throws: DecodingError.self, "\(first)") { try cborDecode(Anything.self, [first]) }
             }
-            // The reserved values, with plenty behind them.
+            // The reserved values, followed by many bytes.
             if (28...30).contains(first & 31) {
                 #expect(throws: DecodingError.self) {
                     try cborDecode(Anything.self, [first] + Array(repeating: 0, count: 64))
@@ -178,16 +178,16 @@ import TidingsFoundation
     }
 
     @Test(arguments: [
-        // Simple values in the wrong form, stops in the wrong place, indefinite lengths where there are none.
+        // Simple values in the wrong form, stops at the wrong position, indefinite lengths where none are allowed.
         "f800", "f814", "f81f", "ff", "81ff", "a1ff", "a1 6161 ff", "bf 6161 ff", "82 01 ff", "c1ff", "1f", "3f",
         "df00",
         "9f", "9f01", "bf", "bf6161", "5f", "5f4101", "7f", "7f61",
-        // Strings made of other things.
+        // Strings that consist of other items.
         "5f6161ff", "7f4101ff", "5f01ff", "5f5f4101ffff", "7f7f6161ffff", "5f8101ff",
-        // Bad UTF-8: a lone continuation, a surrogate, too long, too high, cut in two.
+        // Invalid UTF-8: a lone continuation, a surrogate, too long, too high, cut in two.
         "6180", "63eda080", "62c080", "64f4908080", "64f8808080", "7f61c361bcff", "62c3", "61c3", "a1 61c3 01",
         "a1 62c328 01",
-        // Bytes behind the end.
+        // Bytes after the end.
         "0000", "8000", "f6f6", "6000",
     ])
     func malformed(_ hex: String) throws {
@@ -208,7 +208,7 @@ import TidingsFoundation
             #expect(throws: DecodingError.self) { try cborDecode(Anything.self, nested(200_000)) }
             #expect(throws: DecodingError.self) { try cborDecode(Int.self, nested(200_000)) }
         }
-        // The deepest value on a small stack: 1 MiB is enough without optimisation; the frames of sanitizers are larger.
+        // The deepest value on a small stack: 1 MiB is enough without optimization; sanitizers have larger frames.
         let deepest = Array(repeating: 0x81, count: 128) + [0x01] as [UInt8]
         let done = DispatchSemaphore(value: 0)
         let thread = Thread {
@@ -219,14 +219,14 @@ import TidingsFoundation
         thread.stackSize = (isSanitized ? 2048 : 1024) << 10
         thread.start()
         done.wait()
-        // Keys that nest.
+        // Nested keys.
         #expect(throws: DecodingError.self) { try cborDecode(Anything.self, Array(repeating: 0xA1, count: 1_000_000)) }
         #expect(throws: DecodingError.self) { try cborDecode(Anything.self, Array(repeating: 0xC1, count: 1_000_000)) }
         _ = try cborDecode(Int.self, Array(repeating: 0xC6, count: 16) + [1])
         #expect(throws: DecodingError.self) { try cborDecode(Int.self, Array(repeating: 0xC6, count: 17) + [1]) }
     }
 
-    @Test func lengthsAndCountsThatLie() throws {
+    @Test func wrongLengthsAndCounts() throws {
         for major in [2, 3, 4, 5] as [UInt8] {
             for length in [
                 "18ff", "19ffff", "1a7fffffff", "1affffffff", "1b7fffffffffffffff", "1bffffffffffffffff",
@@ -245,15 +245,15 @@ import TidingsFoundation
         }
     }
 
-    /// Inputs that make a careless decoder quadratic. The test's time limit is the judge of hanging.
-    @Test(.timeLimit(.minutes(10))) func longWaysRound() throws {
+    /// Inputs that make a careless decoder quadratic. The test's time limit detects a hang.
+    @Test(.timeLimit(.minutes(10))) func inputsThatTakeQuadraticTime() throws {
         let size = isSanitized ? 40_000 : 200_000
-        // Many keys, all the same, all different, in an order nobody asks for them.
+        // Many keys: all equal, all different, in an order that no type requests.
         let same = [0xBF] + Array(repeating: [0x61, 0x61, 0x01] as [UInt8], count: size).joined() + [0xFF]
         #expect(try cborDecode([String: Int].self, same) == ["a": 1])
         struct Wanted: Decodable { var z: Int?, y: Int?, x: Int?, w: Int?, v: Int? }
         #expect(try cborDecode(Wanted.self, same).z == nil)
-        // Many empty chunks in one string, looked at again for every absent key.
+        // Many empty chunks in one string, which every lookup of an absent key reads again.
         let chunks =
             cborBytes("bf6161") + [0x7F] + Array(repeating: 0x60, count: size) + [0xFF] + cborBytes("6162 02 ff")
         #expect(try cborDecode(Wanted.self, chunks).v == nil)
@@ -264,13 +264,13 @@ import TidingsFoundation
         #expect(throws: DecodingError.self) { try cborDecode([Int].self, deep) }
         let shorter = Array(deep[..<120]) + Array(repeating: 0x80, count: 200) + Array(repeating: 0xFF, count: 120)
         _ = try cborDecode(Anything.self, shorter)
-        // Small integers, then something wrong at the very end.
+        // Small integers, then an error at the very end.
         #expect(throws: DecodingError.self) {
             try cborDecode([Int].self, [0x9F] + Array(repeating: 1, count: size) + [0x60, 0xFF])
         }
     }
 
-    /// A map of indefinite length whose first key is one of many chunks: it was put together again for every other key.
+    /// A map of indefinite length whose first key consists of many chunks: it was joined again for every other key.
     @Test func aLongKeyOfManyChunksIsReadFewTimes() throws {
         func map(_ size: Int) -> [UInt8] {
             let first: [UInt8] = [0x7F] + Array(repeating: 0x60, count: size / 2) + [0x61, 0x61, 0xFF, 0x00]
@@ -288,8 +288,8 @@ import TidingsFoundation
         #expect(time < 5)
     }
 
-    /// A type that tries one thing after another gets an error for each that fails. The keys that lead there are read
-    /// once: the path of each error has the same string.
+    /// A type that tries one alternative after another receives an error for each failure. The keys on the path are
+    /// read once: the path of each error has the same string.
     @Test func pathsOfErrorsAreBuiltOnce() throws {
         struct Errors: Decodable {
             var paths: [[any CodingKey]] = []
@@ -321,7 +321,8 @@ import TidingsFoundation
         }
     }
 
-    /// An index has room for more keys than most maps have: kept for each of many small maps, they took 190 times the payload.
+    /// An index has room for more keys than most maps have. If each of many small maps kept one, the indexes would take
+    /// 190 times the payload.
     @Test func indexesAreMadeForLargeMapsAloneAndForgotten() throws {
         func indexes(_ count: Int, within: Bool = false) -> Int {
             var pairs: [UInt8] = []
@@ -348,7 +349,7 @@ import TidingsFoundation
         #expect(indexes(20, within: true) == 0)
     }
 
-    /// Reads the maps of a list itself, rather than each as a value.
+    /// Reads the maps of a list itself, instead of each map as a value.
     private struct Opened: Decodable {
         var maps: [[String: Int]] = []
         init(from decoder: any Decoder) throws {
@@ -362,7 +363,7 @@ import TidingsFoundation
     }
 
     @Test func bytesThatChangeWhileTheyAreRead() throws {
-        // A type that scribbles over its own payload in the middle of decoding, as another process could.
+        // A type that overwrites its own payload during decoding, as another process could.
         let original = try cborEncode(Self.fixed)
         for seed in 1...300 as ClosedRange<UInt64> {
             let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: original.count, alignment: 1)
@@ -375,7 +376,7 @@ import TidingsFoundation
     }
 
     final class Scribbler: @unchecked Sendable {
-        // Proof: one thread makes it, uses it and drops it.
+        // Proof: one thread makes it, uses it and releases it.
         static let key = CodingUserInfoKey(rawValue: "scribbler")!
         let memory: UnsafeMutableRawBufferPointer
         var generator: CBORSeededGenerator
@@ -390,7 +391,7 @@ import TidingsFoundation
         }
     }
 
-    /// Reads everything, and scribbles before each look.
+    /// Reads the whole payload, and overwrites it before each read.
     struct Scribbled: Decodable {
         init(from decoder: any Decoder) throws {
             guard let scribbler = decoder.userInfo[Scribbler.key] as? Scribbler else { return }

@@ -5,19 +5,19 @@ import Testing
 
 private let pythonWithCBOR2 = ProcessInfo.processInfo.environment["TIDINGS_CBOR2_PYTHON"]
 
-/// Both directions against cbor2, an implementation that shares nothing with ours.
+/// Both directions against cbor2, an independent implementation.
 @Suite(
     .enabled(
         if: pythonWithCBOR2 != nil,
         "set TIDINGS_CBOR2_PYTHON to a Python that has the package cbor2, as CI does"))
 struct CBORInteropTests {
 
-    /// Beside this file's package, wherever that is checked out.
+    /// Beside this package, in any checkout.
     static let script = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("interop/cbor_check.py").path
 
-    @Test func whatWeWrite() throws {
+    @Test func cbor2ReadsOurPayloads() throws {
         struct Record: Encodable {
             var id = UInt64.max
             var title = "Grüße, 世界"
@@ -36,7 +36,8 @@ struct CBORInteropTests {
         }
         try line(
             "record", Record(),
-            #"{"id": {"$int": "18446744073709551615"}, "title": "Gr\u00fc\u00dfe, \u4e16\u754c", "position": {"$float": "0x1.0000000000000p-1"}, "flag": true}"#
+            #"{"id": {"$int": "18446744073709551615"}, "title": "Gr\u00fc\u00dfe, \u4e16\u754c", "#
+                + #""position": {"$float": "0x1.0000000000000p-1"}, "flag": true}"#
         )
         try line(
             "integers", [0, 23, 24, 255, 256, 65535, 65536, -1, -24, -25],
@@ -51,7 +52,7 @@ struct CBORInteropTests {
         try line("optionals", [nil, 1] as [Int?], "[null, 1]")
         try line("data", Data([0, 1, 255]), #"{"$bytes": "0001ff"}"#)
         try line("date", Date(timeIntervalSince1970: 1_363_896_240.5), #"{"$date": 1363896240.5}"#)
-        // Between two doubles since 1970, so in text.
+        // A date between two doubles since 1970, so it is written as text.
         let between = Date(timeIntervalSinceReferenceDate: 816_580_444.1)
         #expect(try cborEncode(between)[0] == 0xC0)
         try line("date in text", between, #"{"$date": 1794887644.1}"#)
@@ -80,7 +81,7 @@ struct CBORInteropTests {
         }
     }
 
-    @Test func whatWeRead() throws {
+    @Test func weReadPayloadsOfCbor2() throws {
         struct Record: Decodable {
             struct Nested: Decodable {
                 struct A: Decodable {

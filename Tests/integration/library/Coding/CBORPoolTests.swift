@@ -9,7 +9,7 @@ import Testing
         var isTaken = false
     }
 
-    @Test func whatWasPutInComesOutOnce() {
+    @Test func anItemLeavesThePoolOnce() {
         let pool = CBORPool<Item>()
         #expect(pool.pop() == nil)
         let items = (0..<5).map { _ in
@@ -24,8 +24,8 @@ import Testing
         for item in items { item.deallocate() }
     }
 
-    @Test func nobodyGetsWhatAnotherHas() async {
-        // Leaked on purpose at the end: a pool never frees.
+    @Test func noThreadTakesAnItemInUse() async {
+        // Leaked on purpose: a pool never frees.
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {

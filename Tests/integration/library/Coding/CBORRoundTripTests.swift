@@ -51,7 +51,7 @@ import Testing
         #expect(throws: DecodingError.self) {
             try cborDecode(UInt128.self, hex: "c2510100000000000000000000000000000000")
         }
-        // A bignum that fits is an integer like any other, zeros in front included.
+        // A bignum that fits is an ordinary integer, with or without leading zeros.
         #expect(try cborDecode(Int.self, hex: "c243000102") == 258)
         #expect(try cborDecode(Int8.self, hex: "c34105") == -6)
     }
@@ -75,7 +75,7 @@ import Testing
         #expect(throws: DecodingError.self) { try cborDecode(Int.self, cborEncode(3.5)) }
         #expect(throws: DecodingError.self) { try cborDecode(Int.self, cborEncode(1e300)) }
         #expect(throws: DecodingError.self) { try cborDecode(Int.self, cborEncode(Double.nan)) }
-        // 2⁵³ + 1 is no double: the nearest.
+        // 2⁵³ + 1 is no double: decoding returns the nearest one.
         #expect(try cborDecode(Double.self, cborEncode(9_007_199_254_740_993)) == 9_007_199_254_740_992)
         #expect(try cborDecode(Float.self, cborEncode(0.1)) == 0.1)
         #expect(throws: DecodingError.self) { try cborDecode(Float.self, cborEncode(1e300)) }
@@ -182,11 +182,11 @@ import Testing
     @Test func optionals() throws {
         try cborRoundTrip(Optionals(a: nil, b: 1, c: [nil, 2], d: ["x": nil, "y": 3], e: .some(.some(4))))
         try cborRoundTrip([Int?.none])
-        // As with every coder, the outer of two nils is the one that comes back.
+        // As with every coder, of two nested nils the outer one is decoded.
         #expect(try cborDecode(Int??.self, cborEncode(Int??.some(.none))) == .none)
         try cborRoundTrip(Int?.none)
         #expect(try cborHex(cborEncode(Optionals(a: nil, b: nil, c: [], d: [:], e: nil))) == "a2616380" + "6164a0")
-        // Null and an absent key are nil alike.
+        // Null and an absent key both decode as nil.
         #expect(try cborDecode(Optionals.self, hex: "a3 6161f6 616380 6164a0").a == nil)
     }
 
@@ -303,7 +303,7 @@ import Testing
         }
     }
 
-    /// The superclass in a place of its own, written before the end.
+    /// The superclass under its own key, written before the end.
     final class Derived: Base {
         var own: [Int]
         var after: String

@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 @testable import TidingsCoding
 
-/// Encodes into a buffer that starts small and grows by little, so that growing happens in the middle of things.
+/// Encodes into a buffer that starts small and grows in small steps, so that it grows in the middle of an item.
 func cborEncode<T: Encodable>(
     _ value: T, userInfo: [CodingUserInfoKey: any Sendable] = [:], initial: Int = 3
 ) throws -> [UInt8] {
@@ -31,7 +31,7 @@ private struct SmallMemory: PayloadMemory {
     }
 }
 
-/// Memory of a fixed size: `refuse` throws what growing it throws.
+/// Memory of a fixed size: `refuse` throws the error for growing it.
 struct FixedMemory: PayloadMemory {
     var refuse: (_ used: Int, _ needed: Int) throws -> Never
 
@@ -41,7 +41,7 @@ struct FixedMemory: PayloadMemory {
 func cborDecode<T: Decodable>(
     _ type: T.Type, _ bytes: [UInt8], userInfo: [CodingUserInfoKey: any Sendable] = [:]
 ) throws -> T {
-    // In memory of exactly that size, so that a sanitizer sees a read beyond it.
+    // In memory of exactly that size, so that a sanitizer detects a read beyond it.
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
     defer { copy.deallocate() }
     copy.copyBytes(from: bytes)
@@ -61,14 +61,14 @@ func cborHex(_ bytes: [UInt8]) -> String {
     bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
 }
 
-/// Encodes and decodes, and requires the value to come back and the bytes to be valid CBOR for another reader.
+/// Encodes and decodes, and requires that the same value returns and that another reader accepts the bytes as CBOR.
 func cborRoundTrip<T: Codable & Equatable>(_ value: T, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let encoded = try cborEncode(value)
     _ = try #require(CBORTree(encoded), "not CBOR: \(cborHex(encoded))", sourceLocation: sourceLocation)
     #expect(try cborDecode(T.self, encoded) == value, "\(cborHex(encoded))", sourceLocation: sourceLocation)
 }
 
-/// SplitMix64: the same numbers for the same seed everywhere.
+/// SplitMix64: the same numbers for the same seed on every machine.
 struct CBORSeededGenerator: RandomNumberGenerator {
     var state: UInt64
 
@@ -83,8 +83,8 @@ struct CBORSeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// The time that a processor spends on some code of this thread, in seconds. For what must not take the square of its input: bounds are far
-/// above what is taken, on any machine, and far below what the square takes.
+/// The processor time that this thread takes for `body`, in seconds. For code that must not take quadratic time: the
+/// bounds are far above the measured time on any machine, and far below quadratic time.
 func cborProcessorTime(_ body: () throws -> Void) rethrows -> Double {
     func now() -> Double {
         var time = timespec()
@@ -115,7 +115,7 @@ func cborPath(of error: any Error) -> String? {
     return path.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
 }
 
-/// The path in the error that some code throws.
+/// The path in the error that `body` throws.
 func cborFailingPath(_ body: () throws -> Void) -> String? {
     do {
         try body()

@@ -1,5 +1,5 @@
-/// A second, simple-minded reader of definite-length CBOR: what the library writes is judged by this, not by the
-/// library. Refuses longer forms than the shortest, and keys that come twice in a map.
+/// A second, simple reader of definite-length CBOR. The tests check the library's output with this reader, not with the
+/// library. It refuses heads that are not the shortest, and duplicate keys in a map.
 indirect enum CBORTree: Equatable {
     case unsigned(UInt64)
     case negative(UInt64)

@@ -35,13 +35,13 @@ struct BlockCenterTests {
         #expect(heard.count == 2)
     }
 
-    /// There every observer's block changes with it.
+    /// In BlockNotificationCenter, the block of every observer must change.
     @Test func anArgumentMoreTouchesNoObserver() async throws {
         let test = try TestCenter()
         let heard = Events<String>()
         let old = try test.center.addObserver(for: Self.progress) { heard.add("old \($0) \($1)") }
         let new = try test.center.addObserver(for: Self.extended) { heard.add("new \($0) \($1) \($2)") }
-        // A peer of before, one of now.
+        // One peer with the old declaration, one with the new.
         let peer = try Peer(
             test, "key", "com.example.import.progress", "1", "post-json", "com.example.import.progress",
             #"[1,"new",0.5]"#)

@@ -27,8 +27,9 @@ struct BroadcasterTests {
         tokens = []
     }
 
-    /// There a cancellable that is not kept leaks with its observer. Here the compiler warns of it, and the observation ends.
-    @Test func whoKeepsNoTokenHearsNothing() async throws {
+    /// In LKBroadcaster, a cancellable that is not stored leaks with its observer. Here the compiler warns, and the
+    /// observation ends.
+    @Test func anObserverWithoutAStoredTokenReceivesNothing() async throws {
         let test = try TestCenter()
         let heard = Events<Double>()
         _ = try test.center.addObserver(for: Self.volumeChanged) { heard.add($0) }
@@ -38,8 +39,8 @@ struct BroadcasterTests {
         #expect(heard.count == 0)
     }
 
-    /// There it is skipped silently.
-    @Test func anotherTypeIsTold() async throws {
+    /// LKBroadcaster skips it silently.
+    @Test func anotherTypeIsReported() async throws {
         let test = try TestCenter()
         let heard = Events<String>()
         let token = try test.center.addObserver(

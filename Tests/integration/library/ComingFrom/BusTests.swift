@@ -5,7 +5,7 @@ import Testing
 /// For programs that come from MQTT or D-Bus.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct BusTests {
-    @Test func everythingIsHeardWithItsPoster() async throws {
+    @Test func everyNameArrivesWithItsPoster() async throws {
         let test = try TestCenter()
         let center = test.center
         let heard = Events<String>()
@@ -18,7 +18,7 @@ struct BusTests {
         _ = token
     }
 
-    @Test func allThatBeginsWithItIsHeard() async throws {
+    @Test func allNamesWithThePrefixArrive() async throws {
         let test = try TestCenter()
         let center = test.center
         let heard = Events<String>()
@@ -31,7 +31,7 @@ struct BusTests {
         _ = token
     }
 
-    @Test func aRetainedValueIsThereUntilItIsCleared() async throws {
+    @Test func aRetainedValueStaysUntilItIsCleared() async throws {
         let test = try TestCenter()
         let center = test.center
         try center.setState(21.5, for: "home/kitchen/temperature")

@@ -40,7 +40,7 @@ struct DarwinCenterTests {
         _ = witness
     }
 
-    /// There it has neither, and needs the main run loop.
+    /// The Darwin center has neither, and needs the main run loop.
     @Test @MainActor func objectAndUserInfoComeWhileTheMainThreadIsBlocked() async throws {
         let test = try TestCenter()
         let heard = Events<String>()

@@ -27,7 +27,7 @@ struct DistributedCenterTests {
         center.removeObserver(token)
     }
 
-    @Test func urgentPostsReachWhoIsSuspended() async throws {
+    @Test func urgentPostsReachASuspendedObserver() async throws {
         let test = try TestCenter()
         let center = test.center
         let peer = try Peer(test, "observe-suspended", "com.example.changed", "10", "3")
@@ -43,7 +43,8 @@ struct DistributedCenterTests {
         expectEqual(await peer.lines.wait(for: 6).suffix(2).sorted(), ["got 2", "resumed"])
     }
 
-    /// There is no daemon whose restart could lose them: an observer outlives every other process of its center, and whoever made it.
+    /// No daemon can restart and lose observers: an observer outlives every other process of its center, and the
+    /// process that created the center.
     @Test func observersOutliveEveryOtherProcess() async throws {
         let test = try TestCenter()
         let heard = Events<Int32>()
@@ -62,8 +63,8 @@ struct DistributedCenterTests {
         _ = token
     }
 
-    /// There a post is lost without a word when the server's queue is full.
-    @Test func nothingIsDroppedWithoutAWord() async throws {
+    /// DistributedNotificationCenter drops a post silently if the server's queue is full.
+    @Test func everyDroppedNotificationIsReported() async throws {
         let test = try TestCenter(smallRing)
         let peer = try Peer(test, "observe", "numbers", "1")
         expectEqual(await peer.line(), "observing")

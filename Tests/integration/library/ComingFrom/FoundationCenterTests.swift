@@ -5,7 +5,8 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// For programs that come from `NotificationCenter` and `NotificationQueue`. Messages with subjects: `MainActorMessageTests`, `AsyncMessageTests`.
+/// For programs that come from `NotificationCenter` and `NotificationQueue`. Messages with subjects are in
+/// `MainActorMessageTests` and `AsyncMessageTests`.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct FoundationCenterTests {
     struct TrackChanged: Center.Message {
@@ -43,7 +44,7 @@ struct FoundationCenterTests {
         _ = (token, onMain, peer)
     }
 
-    /// On Linux they are called in the order of a hash table.
+    /// On Linux, Foundation calls observers in the order of a hash table.
     @Test func observersAreCalledInTheOrderInWhichTheyCame() async throws {
         let test = try TestCenter()
         let heard = Events<Int>()
@@ -56,13 +57,13 @@ struct FoundationCenterTests {
             peer.send()
             let all = await heard.wait(for: 50 * round)
             #expect(all.suffix(50) == Array(0..<50)[...])
-            // Who is still about to say that nothing is left would get the next one first.
+            // A dispatcher that has not reported yet that its queue is empty would receive the next notification first.
             queue.sync {}
         }
         _ = tokens
     }
 
-    /// There several asynchronous observers, or one that waits, see them in any order.
+    /// In Foundation, several asynchronous observers, or one that suspends, receive notifications in any order.
     @Test func asynchronousObserversKeepTheOrder() async throws {
         let test = try TestCenter()
         let heard = Events<Int>()
@@ -88,8 +89,8 @@ struct FoundationCenterTests {
         #expect(heard.count == count)
     }
 
-    /// There the oldest go without a word.
-    @Test func aSequenceThatIsFullSaysSo() async throws {
+    /// Foundation drops the oldest notifications silently.
+    @Test func aFullSequenceReportsTheLoss() async throws {
         let test = try TestCenter()
         var iterator = test.center.deliveries(of: TrackChanged.self, bufferSize: 10).makeAsyncIterator()
         let all = Events<Int>()
@@ -108,7 +109,7 @@ struct FoundationCenterTests {
         _ = (witness, peer)
     }
 
-    /// There `addObserver(forName:object:queue:)` holds up the poster until the queue gets to it.
+    /// In Foundation, a poster waits until the queue of `addObserver(forName:object:queue:)` has run the block.
     @Test func aQueueThatIsBusyHoldsUpNoPoster() async throws {
         let test = try TestCenter()
         let center = test.center
@@ -127,7 +128,7 @@ struct FoundationCenterTests {
         _ = token
     }
 
-    /// The newest of each key, in the order in which these were posted, and whatever has no key at all.
+    /// The newest of each key, in the order of their posts, and all notifications without a key.
     @Test(arguments: [[], [.name], [.subject], [.name, .subject]] as [Center.Coalescing])
     func postingWhenIdleCoalesces(coalescing: Center.Coalescing) async throws {
         let test = try TestCenter()
@@ -138,7 +139,7 @@ struct FoundationCenterTests {
             let subject = number % 4 == 0 ? nil : "s\(number % 4)"
             return (name: number % 3 == 0 ? "track.paused" : "track.changed", subject: subject, number: number)
         }
-        // The machine may be so slow that this process looks idle in between: nothing goes out before all are there.
+        // On a slow machine this process may look idle in between: no post leaves before all are enqueued.
         try center.deferred.posting.withLock {
             for post in posts {
                 let (subject, number) = (post.subject, post.number)
@@ -166,8 +167,8 @@ struct FoundationCenterTests {
         #expect(newest.count == counts[coalescing])
     }
 
-    /// As `NotificationQueue` is used: one name, whatever happens to be sent out meanwhile.
-    @Test func theLastOfABurstComesLast() async throws {
+    /// A typical use of `NotificationQueue`: one name; some posts may be sent meanwhile.
+    @Test func theLastOfABurstArrivesLast() async throws {
         let test = try TestCenter()
         let center = test.center
         let peer = try Peer(test, "observe-untyped", "-", "-", "1000")

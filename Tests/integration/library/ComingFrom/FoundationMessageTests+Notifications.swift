@@ -7,7 +7,7 @@ extension Center.MessageIdentifier where Self == Center.BaseMessageIdentifier<Fo
     static var docked: Self { .init() }
 }
 
-/// Messages, and notifications with a name, an object and a dictionary: what is posted as the one and observed as the other.
+/// Messages, and notifications with a name, an object and a dictionary: each is posted and observed as the other.
 extension FoundationMessageTests {
     final class Dock: Sendable, Identifiable {
         let id: String
@@ -24,16 +24,15 @@ extension FoundationMessageTests {
         static let name: Center.Name = "com.example.opened"
     }
 
-    /// What observers of the name were told, with the object that they asked for.
+    /// The notifications that observers of the name received, with the requested object.
     private func notifications(
         _ center: Center, _ object: String?, _ name: Center.Name = Docked.name
     ) throws -> (Events<String>, Center.ObservationToken) {
         let seen = Events<String>()
         let token = try center.addObserver(forNames: [name], options: .init(subject: object)) { notification in
             let number = notification.userInfo?["number"]?.integer ?? -1
-            seen.add(
-                "\(notification.object ?? "-") \(number) \(notification.userInfo?["text"]?.string ?? "-") \(notification.name)"
-            )
+            let text = notification.userInfo?["text"]?.string ?? "-"
+            seen.add("\(notification.object ?? "-") \(number) \(text) \(notification.name)")
         }
         return (seen, token)
     }
@@ -73,7 +72,7 @@ extension FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    /// There it has a dictionary with itself under a key of the system's.
+    /// In Foundation, the dictionary contains the message under a key of the system.
     @Test @MainActor func aMessageWithoutFieldsIsANotificationWithAnEmptyDictionary() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let seen = Events<Center.UserInfo?>()
@@ -121,7 +120,7 @@ extension FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    /// There nobody is told of it.
+    /// Foundation does not report it.
     @Test @MainActor func aNotificationThatIsNoMessage() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let (seen, told) = (Events<String>(), Events<Center.Name>())

@@ -5,19 +5,19 @@ import TidingsFoundation
 @testable import Tidings
 
 extension FoundationMessageTests {
-    @Test func whoWaitsIsWokenByCancellation() async throws {
+    @Test func cancellationWakesAWaitingTask() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let task = Task {
             for await _ in center.messages(for: BookAdded.self) {}
             return "ended"
         }
-        // It waits, or is about to.
+        // The task waits, or is about to wait.
         while (try? center.statistics.observers) == 0 { await Task.yield() }
         task.cancel()
         expectEqual(await task.value, "ended")
     }
 
-    @Test func whoWasCancelledDoesNotWait() async throws {
+    @Test func aCancelledTaskDoesNotWait() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let gate = Events<Void>()
         let task = Task {
@@ -63,7 +63,7 @@ extension FoundationMessageTests {
         }
     }
 
-    @Test func whatDoesNotFitTheBufferFallsOutAtItsFront() async throws {
+    @Test func aFullBufferDropsTheOldest() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let missed = Events<Int>()
         center.onDiagnostic = { if case .missed(let count, _) = $0 { missed.add(count) } }
@@ -73,23 +73,23 @@ extension FoundationMessageTests {
         for number in 1...4 { expectEqual(try await iterator.next()?.number, number) }
         for number in 1...(size + 1) { center.post(BookAdded(number: number)) }
         for number in 2...(size + 1) { expectEqual(try await iterator.next()?.number, number) }
-        // And is told, which it isn't there.
+        // The loss is reported here; Foundation does not report it.
         #expect(missed.all == [1])
     }
 
-    /// In its own buffer, that is, when the post returns: no queue of the center's stands between.
-    @Test func whatWasPostedIsInTheBuffer() async throws {
+    /// A message is in the sequence's buffer when its post returns: no queue of the center is between them.
+    @Test func aPostIsInTheSequencesBuffer() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let missed = Events<Int>()
         center.onDiagnostic = { if case .missed(let count, _) = $0 { missed.add(count) } }
         var iterator = center.messages(of: nil, for: BookAdded.self, bufferSize: 2).makeAsyncIterator()
         for number in 1...5 { center.post(BookAdded(number: number)) }
-        // Whatever had come later would have come besides.
+        // A message that arrived later would be in the buffer too.
         for number in 4...5 { expectEqual(try await iterator.next()?.number, number) }
         #expect(missed.all == [3])
     }
 
-    @Test func allWaysToAskForASequence() async throws {
+    @Test func allWaysToCreateASequence() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let library = Library()
         do {

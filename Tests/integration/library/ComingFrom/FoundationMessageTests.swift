@@ -4,8 +4,8 @@ import TidingsFoundation
 
 @testable import Tidings
 
-/// What Foundation's own tests ask of `NotificationCenter`'s messages, asked of this center, in their order: Docs/ComingFrom.md has the list, and
-/// says what can't be the same. Each message and subject is declared in `SubjectMessages.swift` or here.
+/// Foundation's own tests of `NotificationCenter`'s messages, with this center, in their order. Docs/ComingFrom.md has
+/// the list and the differences. Messages and subjects are declared in `SubjectMessages.swift` or here.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct FoundationMessageTests {
     // MARK: On the main actor
@@ -197,7 +197,7 @@ struct FoundationMessageTests {
         let posted = InClass("info")
         center.post(posted, subject: player)
         #expect(seen.map(\.text) == ["info"])
-        // It has travelled.
+        // The message was encoded and decoded.
         #expect(seen.first !== posted)
         center.removeObserver(token)
     }
@@ -216,7 +216,8 @@ struct FoundationMessageTests {
         center.removeObserver(token)
     }
 
-    /// The compiler writes no coding for actors, and a decoder isn't Sendable, which their initializers ask for.
+    /// The compiler synthesizes no coding for actors, and their initializers need a Sendable decoder, which decoders
+    /// are not.
     @Test @MainActor func anActor() throws {
         actor InActor: @preconcurrency Decodable, Center.MainActorMessage {
             typealias Subject = Player
@@ -239,7 +240,7 @@ struct FoundationMessageTests {
 
     // MARK: Tokens
 
-    @Test @MainActor func whoWasRemovedIsNotCalled() throws {
+    @Test @MainActor func aRemovedObserverIsNotCalled() throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         var seen: [Int] = []
         let token = center.addObserver(of: Player.self, for: .changed) { seen.append($0.at) }
@@ -248,7 +249,7 @@ struct FoundationMessageTests {
         #expect(seen.isEmpty)
     }
 
-    @Test @MainActor func whoseTokenIsGoneIsNotCalled() throws {
+    @Test @MainActor func anObserverWithoutItsTokenIsNotCalled() throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let told = Events<Center.Mistake>()
         center.onDiagnostic = { if case .mistake(let mistake) = $0 { told.add(mistake) } }
@@ -263,8 +264,8 @@ struct FoundationMessageTests {
         #expect(told.all.allSatisfy { $0 == .tokenNotKept([Paused.name]) })
     }
 
-    /// There a center is asked twice, and counts.
-    @Test @MainActor func aTokenThatWasRemovedGoesWithoutMoreAdo() throws {
+    /// Foundation's test asks a center twice, and counts.
+    @Test @MainActor func aCancelledTokenIsReleasedWithoutFurtherEffect() throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         var seen: [Int] = []
         let kept = center.addObserver(of: Player.self, for: .changed) { seen.append($0.at) }

@@ -16,8 +16,8 @@ struct WatchAppCenterTests {
     }
     struct Stop: Center.Message { static let name: Center.Name = "watch.stop" }
 
-    /// Posts a key's argument in another process, as JSON, and returns when it has.
-    private func postElsewhere(_ test: TestCenter, _ number: Int) async throws {
+    /// Posts a key's argument in another process, as JSON, and returns when the post has returned.
+    private func postInAnotherProcess(_ test: TestCenter, _ number: Int) async throws {
         let peer = try Peer(test, "post-json", "watch.play", "[\(number)]")
         await peer.waitForEnd()
     }
@@ -33,7 +33,7 @@ struct WatchAppCenterTests {
             }
         }
         _ = try center.addObserver(for: Stop.self, options: .init(owner: player)) { [weak player] in player?.stop($0) }
-        try await postElsewhere(test, 1)
+        try await postInAnotherProcess(test, 1)
         try center.post(Self.play, 2)
         try center.post(Stop())
         let played = await heard.wait(for: 3)
@@ -42,13 +42,13 @@ struct WatchAppCenterTests {
         let witness = Events<Int>()
         let token = try center.addObserver(for: Self.play) { witness.add($0) }
         try center.post(Stop())
-        try await postElsewhere(test, 3)
+        try await postInAnotherProcess(test, 3)
         await witness.wait(for: 1)
         #expect(heard.count == 3)
         _ = token
     }
 
-    /// One center for all programs of a user, and one object for all of a program.
+    /// One center for all programs of a user, and one object for the whole program.
     @Test func theSharedCenterIsOneForAllProcesses() async throws {
         let test = try TestCenter()
         let shared = try Center(named: "default", configuration: .init(directory: test.directory))
@@ -65,7 +65,7 @@ struct WatchAppCenterTests {
             #expect(lines.map { $0.split(separator: " ").last } == ["\(poster.pid)", "\(poster.pid)"])
         }
         expectEqual(await heard.wait(for: 2), ["play 1", "play 2"])
-        // Another center of the same place is another one.
+        // A center of another name in the same directory is another center.
         try test.center.post(name: "end")
         expectEqual(await elsewhere.wait(for: 1).count, 1)
         #expect(try test.center.statistics.posted == 1)
@@ -73,8 +73,8 @@ struct WatchAppCenterTests {
         token.cancel()
     }
 
-    /// All that is posted there.
-    @Test func whatHasNoPayload() async throws {
+    /// All forms of an empty payload.
+    @Test func postsWithoutAPayload() async throws {
         struct Empty: Center.Message { static let name: Center.Name = "test.empty" }
         let nothing: Center.Key<> = .init("test.nothing")
         let test = try TestCenter()
@@ -100,7 +100,7 @@ struct WatchAppCenterTests {
         expectEqual(await peer.lines.wait(for: 6), ["observing", "empty", "nothing", "empty", "nothing", "posted 4"])
         expectEqual(await empty.wait(for: 4), ["got", "got", "got", "got"])
         expectEqual(await none.wait(for: 4), ["got", "got", "got", "got"])
-        // A map without fields, an array without elements, and nothing at all.
+        // A map without fields, an array without elements, and an empty payload.
         expectEqual(
             await untyped.wait(for: 8).suffix(4),
             [
@@ -109,7 +109,7 @@ struct WatchAppCenterTests {
         for token in tokens { token.cancel() }
     }
 
-    /// There a name is dead once its last observer was removed.
+    /// In KKWatchAppNotificationCenter, a name is dead after the removal of its last observer.
     @Test func aNameLivesOnAfterItsLastObserver() async throws {
         let test = try TestCenter()
         for round in 1...20 {
@@ -118,15 +118,15 @@ struct WatchAppCenterTests {
             _ = try test.center.addObserver(for: Self.play, options: .init(owner: player)) { [weak player] in
                 player?.play($0)
             }
-            try await postElsewhere(test, round)
+            try await postInAnotherProcess(test, round)
             expectEqual(await heard.wait(for: 1), ["play \(round)"])
             test.center.removeObservers(of: player)
             #expect(try test.center.statistics.observers == 0)
         }
     }
 
-    /// There it is kept alive for ever.
-    @Test func anOwnerThatIsReleasedGoes() async throws {
+    /// KKWatchAppNotificationCenter keeps it alive for ever.
+    @Test func aReleasedOwnersObservationsEnd() async throws {
         let test = try TestCenter()
         let heard = Events<String>()
         weak var player: Player?
@@ -140,13 +140,14 @@ struct WatchAppCenterTests {
         #expect(player == nil)
         let witness = Events<Int>()
         let token = try test.center.addObserver(for: Self.play) { witness.add($0) }
-        try await postElsewhere(test, 1)
+        try await postInAnotherProcess(test, 1)
         await witness.wait(for: 1)
         #expect(heard.count == 0)
         _ = token
     }
 
-    /// There a handler that adds or removes changes the array that is being walked along.
+    /// In KKWatchAppNotificationCenter, a handler that adds or removes observers changes the array during its
+    /// iteration.
     @Test func aHandlerAddsAndRemoves() async throws {
         let test = try TestCenter()
         let center = test.center
@@ -156,7 +157,7 @@ struct WatchAppCenterTests {
             let token = try center.addObserver(for: Self.play) { played in
                 heard.add("\(number) \(played)")
                 guard played == 1 else { return }
-                // Away with this one and its neighbour, and a new one here.
+                // Removes this observer and its neighbour, and adds a new one.
                 let neighbour = (number + 1) % 10
                 let gone = tokens.withLock { [$0[number], $0[neighbour]] }
                 for token in gone { token.cancel() }
@@ -169,14 +170,15 @@ struct WatchAppCenterTests {
         }
         let last = Events<Int>()
         let witness = try center.addObserver(for: Self.play) { last.add($0) }
-        try await postElsewhere(test, 1)
-        // Then each of the ten has been called, or is not called any more; those that were called may not have returned.
+        try await postInAnotherProcess(test, 1)
+        // Now each of the ten was called, or will not be called any more. A closure that was called may not have
+        // returned yet.
         await last.wait(for: 1)
         for token in tokens.withLock({ Array($0[..<10]) }) { await token.cancelAndWait() }
         let first = heard.all
         let called = first.filter { $0.hasSuffix(" 1") }
-        // Each that is called removes the next, so every second one is called. One more may be, if a busy machine lets a closure seem to hang: then
-        // the others are called beside it.
+        // Each called closure removes the next one, so every second one is called. If a closure seems to hang on a busy
+        // machine, the others are called on another thread: then one more may be called.
         #expect(called.count >= 5, "\(first)")
         #expect(Set(called).count == called.count, "\(first)")
         for number in 0..<10 {
@@ -185,8 +187,8 @@ struct WatchAppCenterTests {
             #expect(calls != nil || isGone != nil, "\(number) of \(first)")
             if let calls, let isGone { #expect(calls < isGone, "\(number) of \(first)") }
         }
-        try await postElsewhere(test, 2)
-        try await postElsewhere(test, 3)
+        try await postInAnotherProcess(test, 2)
+        try await postInAnotherProcess(test, 3)
         let after = await heard.wait(for: first.count + 2 * called.count)[first.count...].sorted()
         expectEqual(after, called.map { _ in "new 2" } + called.map { _ in "new 3" })
         for token in tokens.withLock({ $0 }) + [witness] { token.cancel() }
@@ -213,7 +215,7 @@ struct WatchAppCenterTests {
                 }
             }
         }
-        try await postElsewhere(test, -1)
+        try await postInAnotherProcess(test, -1)
         expectEqual(await heard.wait(for: 801).sorted(), Array(-1..<800))
         _ = witness
     }

@@ -22,12 +22,12 @@ struct WormholeTests {
         expectEqual(await heard.wait(for: 1), [7])
         try center.post(Volume(number: 8), options: .init(retain: true))
         let late = try Peer(test, "observe", "volume", "1")
-        // It may be given it before it has said that it observes.
+        // The observer may receive the value before it reports that it observes.
         expect(await late.lines.wait(for: 2)) { all in all.contains { $0.hasPrefix("got 8 ") } }
         _ = token
     }
 
-    /// As it is asked for there: a name, an object and a dictionary.
+    /// The Foundation form: a name, an object and a dictionary.
     @Test func untypedListenersGetEveryMessageToo() async throws {
         let test = try TestCenter()
         let center = test.center
@@ -41,7 +41,7 @@ struct WormholeTests {
         token.cancel()
     }
 
-    /// There a second listener takes the place of the first, and of several messages only the last arrives.
+    /// In MMWormhole, a second listener replaces the first, and of several messages only the last one arrives.
     @Test func severalListenersEachGetEveryMessage() async throws {
         let test = try TestCenter()
         let heard = (0..<3).map { _ in Events<Int>() }

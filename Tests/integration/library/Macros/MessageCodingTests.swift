@@ -17,7 +17,7 @@
         var city: String?
     }
 
-    /// Everything there is, and beside it what the compiler makes of the same fields.
+    /// Fields of every kind. `PlainEverything` has the same fields with the compiler's coder.
     @Message struct Everything: Equatable {
         var number: UInt64
         var title: String
@@ -102,7 +102,7 @@
     }
 
     extension Everything {
-        /// At random, with one entry at most where the order is anybody's guess.
+        /// Random values. Collections without an order have at most one entry, so that the encoded order is defined.
         static func random(_ generator: inout some RandomNumberGenerator) -> Everything {
             func text() -> String {
                 let size = [0, 1, 5, 15, 16, 23, 24, 80, 255, 256, 3000].randomElement(using: &generator)!
@@ -137,11 +137,11 @@
         }
     }
 
-    /// Bytes, both ways, beside Codable.
+    /// Bytes of the generated coder, in both directions, compared with Codable.
     @Suite struct MessageCodingTests {
         private func payload(_ bytes: [UInt8]) -> Center.RawPayload { Center.RawPayload(format: .cbor, bytes: bytes) }
 
-        /// What Codable makes of a generated type: as an argument of a key it is coded by that.
+        /// The Codable form of a generated type, which is used for an argument of a key.
         private func codable(_ value: some Encodable) throws -> [UInt8] {
             try PayloadCoding.cborBytes(of: AnyEncodable(value: value))
         }
@@ -159,7 +159,7 @@
                 let value = Everything.random(&generator)
                 let bytes = try Center.RawPayload(encoding: value).bytes
                 #expect(try bytes == codable(value), "seed \(seed)")
-                // Each decodes the other's.
+                // Each coder decodes the other's bytes.
                 let plain = try payload(bytes).decode(PlainEverything.self)
                 let plainBytes = try Center.RawPayload(encoding: plain).bytes
                 #expect(plainBytes == bytes, "seed \(seed)")
@@ -170,7 +170,7 @@
         }
 
         @Test func lengthsOfMaps() throws {
-            // 24 pairs take a longer head than 23, and nil makes the difference.
+            // A map of 24 pairs needs a longer head than one of 23. A nil field makes the difference.
             for count in [0, 22, 23, 24] {
                 let value = Many(count)
                 let bytes = try Center.RawPayload(encoding: value).bytes
@@ -208,9 +208,10 @@
             #expect(try bytes.decode(Renamed.self) == Renamed(position: 1, cache: 7))
         }
 
-        // MARK: What comes from elsewhere
+        // MARK: Payloads of other encoders
 
-        /// The fields in any order and twice, in other widths, tagged, in indefinite lengths: as `Decoder` has it.
+        /// The fields in any order and twice, in other widths, tagged, and in indefinite lengths: decoded as by
+        /// `Decoder`.
         @Test(arguments: [
             "a2 61782a 6463697479 6141",  // plain: x 42? as unsigned 24-bit head below
             "bf 61781829 6463697479 7f 6141 6142 ff ff", "a2 6463697479 f6 6178 c2 42 0100", "a2 6178 f94400 6178 03",
@@ -233,7 +234,8 @@
                 told { try self.payload(bytes).decode(Label.self) } == told { try self.byCodable(Label.self, bytes) })
         }
 
-        /// Single bits of a good payload turned, and the payload cut anywhere: both refuse, or both come to the same.
+        /// A valid payload with single bits changed, or cut at any position: both coders fail, or both return the same
+        /// value.
         @Test func spoiledPayloads() throws {
             var generator = Seeded(state: 7)
             let good = try Center.RawPayload(encoding: Spoiled()).bytes
@@ -261,7 +263,7 @@
             if let generated, let plain { #expect("\(generated)" == "\(plain)", "\(bytes)") }
         }
 
-        @Test func depthIsLimitedAsElsewhere() throws {
+        @Test func depthIsLimitedAsInTheDecoder() throws {
             for (depth, isGood) in [(127, true), (128, false)] {
                 let nested = Deep(inner: Nest(depth: depth))
                 if isGood {
@@ -294,7 +296,7 @@
             try bytes.withUnsafeBytes { try CBORPayloadDecoder().decode(type, from: $0) }
         }
 
-        /// A value, or what was wrong, as far as both have to agree: where, and of what kind.
+        /// The value, or the error's kind and path, in which both coders must agree.
         private func told<Value>(_ body: () throws -> Value) -> String {
             do {
                 return "\(try body())"

@@ -2,13 +2,13 @@
     import Foundation
     import Tidings
 
-    /// What an older build knows.
+    /// The message of an older build.
     @Message struct OldSeek: Equatable {
         var title: String
         var gone: [Int] = []
     }
 
-    /// What a newer one made of it.
+    /// The message of a newer build.
     @Message struct NewSeek: Equatable {
         var title: String
         var speed: Double = 1
@@ -42,7 +42,7 @@
         var h: Double = 2.5
     }
 
-    /// As many arrays around nothing as one likes.
+    /// Any number of nested arrays around an empty one.
     struct Nest: Codable, Equatable {
         var depth: Int
 
@@ -63,7 +63,7 @@
         var inner: Nest
     }
 
-    /// More fields than the shortest head has room for.
+    /// More fields than the shortest head can count.
     @Message struct Many: Equatable {
         var all: Bool = true
         var f0: Int?

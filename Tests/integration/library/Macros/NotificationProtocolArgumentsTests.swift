@@ -3,13 +3,13 @@
 
     @testable import Tidings
 
-    /// As TestPeer has it.
+    /// The declaration of TestPeer.
     @NotificationProtocol(prefix: "com.example")
     protocol ImportObserver: AnyObject {
         func progressed(percent: Int, stage: String)
     }
 
-    /// For programs that come from `BlockNotificationCenter` (ATKit), whose arguments have names, also where they are posted.
+    /// For programs that come from `BlockNotificationCenter` (ATKit). Here arguments have names, also in posts.
     @Suite(.serialized, .timeLimit(.minutes(10)))
     struct NotificationProtocolArgumentsTests {
         final class Listener: ImportObserver, Sendable {
@@ -31,7 +31,7 @@
             token.cancel()
         }
 
-        /// They travel by their names: whoever sends them in another order, or one more, is understood.
+        /// Arguments are sent by their names: an observer also decodes another order, and one argument more.
         @Test func argumentsTravelByName() async throws {
             let test = try TestCenter()
             let listener = Listener()

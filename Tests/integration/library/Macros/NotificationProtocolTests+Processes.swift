@@ -7,9 +7,10 @@
         func progressed(percent: Int, stage: String) { events.add("\(percent) \(stage)") }
     }
 
-    /// What others post, and those who hear it come and go here. A witness, added last, is called last.
+    /// Another process posts; observers are added and removed in this process. The witness is added last, and so called
+    /// last.
     extension NotificationProtocolTests {
-        @Test func othersNeedNotHearWhatIsOptional() async throws {
+        @Test func anObserverMayOmitAnOptionalMethodOfAnotherProcess() async throws {
             let test = try TestCenter()
             let undecodable = Events<Void>()
             let (quiet, witness) = (Quiet(Events()), Watcher(Events()))
@@ -25,7 +26,7 @@
             for token in tokens { token.cancel() }
         }
 
-        @Test func addedTwiceItHearsOthersOnce() async throws {
+        @Test func anObserverAddedTwiceReceivesPostsOfAnotherProcessOnce() async throws {
             let test = try TestCenter()
             let (watcher, witness) = (Watcher(Events()), Watcher(Events()))
             let tokens = [
@@ -42,8 +43,8 @@
             for token in tokens { token.cancel() }
         }
 
-        /// Per protocol and altogether, down to the last observer there is.
-        @Test func whoWasRemovedDoesNotHearOthers() async throws {
+        /// By protocol and altogether, until no observer is left.
+        @Test func aRemovedObserverReceivesNoPostsOfAnotherProcess() async throws {
             let test = try TestCenter()
             let center = test.center
             let (watcher, witness) = (Watcher(Events()), Watcher(Events()))
@@ -73,8 +74,8 @@
             expectEqual(await peer.line(), "observers 0")
         }
 
-        /// There that is a deadlock.
-        @Test func aMethodThatOthersCallRemovesItsObserver() async throws {
+        /// In BlockNotificationCenter this is a deadlock.
+        @Test func aMethodCalledForAnotherProcessRemovesItsObserver() async throws {
             let test = try TestCenter()
             let center = test.center
             let (holder, witness) = (Locked<Watcher?>(nil), Watcher(Events()))

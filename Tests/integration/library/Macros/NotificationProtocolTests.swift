@@ -17,7 +17,7 @@
         func signedOut() {}
     }
 
-    /// As it was before, in an older build.
+    /// The protocol in an older build.
     enum Older {
         @NotificationProtocol
         protocol UserObserver: AnyObject {
@@ -25,13 +25,13 @@
         }
     }
 
-    /// As it will be.
+    /// The protocol in a newer build.
     enum Newer {
         @NotificationProtocol
         protocol UserObserver: AnyObject {
             @NotificationName("userNameChanged(oldName:newName:)")
             @NotificationDefault("reason", "unknown")
-            func userNameChanged(oldName: String, newName: String, reason: String, by whom: Int?)
+            func userNameChanged(oldName: String, newName: String, reason: String, by user: Int?)
         }
     }
 
@@ -42,7 +42,7 @@
 
     @NotificationProtocol
     private protocol HiddenObserver: AnyObject {
-        func seen(by whom: String)
+        func seen(by user: String)
     }
 
     struct Counted: Center.Message {
@@ -69,7 +69,7 @@
             events.add("\(cities) \(label.x) \(day ?? -1)")
         }
         func signedOut() { events.add("out") }
-        func seen(by whom: String) { events.add("seen by \(whom)") }
+        func seen(by user: String) { events.add("seen by \(user)") }
     }
 
     final class Quiet: UserObserver, Newer.UserObserver, Sendable {
@@ -77,8 +77,8 @@
         init(_ events: Events<String>) { self.events = events }
 
         func userNameChanged(oldName: String, newName: String) { events.add("\(oldName) to \(newName)") }
-        func userNameChanged(oldName: String, newName: String, reason: String, by whom: Int?) {
-            events.add("\(oldName) to \(newName), \(reason) \(whom ?? -1)")
+        func userNameChanged(oldName: String, newName: String, reason: String, by user: Int?) {
+            events.add("\(oldName) to \(newName), \(reason) \(user ?? -1)")
         }
         func userNameChanged(_ count: Int) { events.add("\(count)") }
         func visited(_ cities: [String], from label: Label, on day: Int?) {}
@@ -154,8 +154,8 @@
             second.cancel()
         }
 
-        /// Also where one of them is observed only, and told once.
-        @Test func twoProtocolsOfOneNameAreTold() throws {
+        /// Also if one of the protocols is only observed. Reported once.
+        @Test func twoProtocolsOfOneNameAreReported() throws {
             let test = try TestCenter()
             let (center, told) = (test.center, Events<String>())
             center.onDiagnostic = { diagnostic in
@@ -181,7 +181,7 @@
             for token in new { token.cancel() }
         }
 
-        @Test func whatIsOptionalMayBeLeftOut() async throws {
+        @Test func anOptionalMethodMayBeOmitted() async throws {
             let test = try TestCenter()
             let quiet = Quiet(Events())
             let token = try test.center.addObserver(quiet, as: UserObserverMessages.self)
@@ -204,12 +204,12 @@
             let test = try TestCenter()
             let watcher = Watcher(Events())
             let token = try test.center.addObserver(watcher, as: HiddenObserverMessages.self)
-            try HiddenObserverPoster(test.center).seen(by: "nobody")
-            expectEqual(await watcher.events.wait(for: 1), ["seen by nobody"])
+            try HiddenObserverPoster(test.center).seen(by: "Miles")
+            expectEqual(await watcher.events.wait(for: 1), ["seen by Miles"])
             token.cancel()
         }
 
-        @Test func addedTwiceItIsCalledOnce() async throws {
+        @Test func anObserverAddedTwiceIsCalledOnce() async throws {
             let test = try TestCenter()
             let watcher = Watcher(Events())
             let first = try test.center.addObserver(watcher, as: UserObserverMessages.self)
@@ -238,7 +238,7 @@
             try HiddenObserverPoster(test.center).seen(by: "me")
             expectEqual(await watcher.events.wait(for: 1), ["seen by me"])
             try test.center.addObserver(watcher, as: UserObserverMessages.self).store(in: &tokens)
-            // It also owns an observation.
+            // The watcher also owns an observation.
             try test.center.addObserver(for: Counted.self, options: .init(owner: watcher)) { [weak watcher] in
                 watcher?.count($0)
             }.store(in: &tokens)
@@ -273,7 +273,7 @@
 
         enum Leaving: CaseIterable { case dropsItsToken, cancelsAndRegistersAnew }
 
-        /// A method ends its own registration, and goes on: a removal on another thread waits for the method.
+        /// A method ends its own registration and goes on: a removal on another thread waits for the method.
         @Test(arguments: Leaving.allCases)
         func removalWaitsForAMethodThatEndedItsRegistration(_ leaving: Leaving) async throws {
             let test = try TestCenter()
@@ -283,7 +283,7 @@
             let tokens = Locked<[Center.ObservationToken]>([])
             let holder = Locked<Watcher?>(nil)
             let watcher = Watcher(events) {
-                // Dropped without the lock.
+                // Released without the lock.
                 var own = tokens.withLock { tokens in
                     defer { tokens = [] }
                     return tokens
@@ -319,7 +319,7 @@
             gate.open()
             remover.join()
             expectEqual(events.all, ["begun", "a to b", "removed"])
-            // The thread that ran the method ends by itself.
+            // The thread that ran the method ends without a further call.
             while try center.statistics.observers > 0 { await Task.yield() }
             holder.withLock { $0 = nil }
         }
@@ -334,7 +334,7 @@
             try poster.userNameChanged(1)
             await events.wait(for: 1)
             watcher = nil
-            // The method that was running may hold it for a moment: the next notification comes when it is over.
+            // The method that was running may still hold the observer: the next notification arrives after it returned.
             let other = Watcher(Events())
             let otherToken = try test.center.addObserver(other, as: UserObserverMessages.self)
             try poster.userNameChanged(2)
@@ -344,7 +344,7 @@
             otherToken.cancel()
         }
 
-        @Test func whatIsUndecodableIsReported() async throws {
+        @Test func anUndecodablePayloadIsReported() async throws {
             let test = try TestCenter()
             let watcher = Watcher(Events())
             let undecodable = Events<String>()
@@ -371,8 +371,8 @@
             token.cancel()
         }
 
-        /// Two subjects that Unicode holds for equal, and whose bytes differ, are two.
-        @Test func subjectsAreToldApartByTheirBytes() async throws {
+        /// Two subjects that are equal in Unicode, but have different bytes, are two subjects.
+        @Test func subjectsAreComparedByTheirBytes() async throws {
             let test = try TestCenter()
             let watcher = Watcher(Events())
             let (one, other) = ("\u{e9}", "e\u{301}")

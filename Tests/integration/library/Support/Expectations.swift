@@ -8,7 +8,7 @@ func expectEqual<Value: Equatable>(
     #expect(received == expected, comment(), sourceLocation: sourceLocation)
 }
 
-/// Expects something of a value, and prints it if it is not so.
+/// Expects that the value satisfies the condition, and prints the value if it does not.
 func expect<Value>(
     _ received: Value, sourceLocation: SourceLocation = #_sourceLocation, is expected: (Value) -> Bool
 ) {

@@ -3,16 +3,16 @@ import Glibc
 
 @testable import Tidings
 
-/// Another process: `TestPeer`, or another of those that stand beside the tests' own executable. See its source for the commands.
+/// Another process: `TestPeer`, or another executable of this package. Its source lists the commands.
 final class Peer: @unchecked Sendable {
-    // Sendable: `Process` is used from the test that made it only; lines come through `Events`.
+    // Sendable: only the test that made it uses `Process`; lines arrive through `Events`.
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
     let lines = Events<String>()
     let ended = Events<Int32>()
 
-    /// - Parameter name: of another center in the same directory.
+    /// - Parameter name: the name of another center in the same directory.
     convenience init(_ center: TestCenter, named name: String? = nil, _ commands: String...) throws {
         try self.init(executable: "TestPeer", arguments: [center.directory, name ?? center.name] + commands)
     }
@@ -48,12 +48,12 @@ final class Peer: @unchecked Sendable {
 
     var pid: Int32 { process.processIdentifier }
 
-    /// Waits for its next line but `count`.
+    /// Waits for the `count`th line of the process, and returns it.
     func line(_ count: Int = 1) async -> String {
         await lines.wait(for: count)[count - 1]
     }
 
-    /// Waits for a line, and returns those before it.
+    /// Waits for a line, and returns the lines before it.
     func lines(through last: String) async -> [String] {
         var all: [String] = []
         while true {
@@ -74,7 +74,7 @@ final class Peer: @unchecked Sendable {
         await ended.wait(for: 1)
     }
 
-    /// Until the kernel says it stands still.
+    /// Waits until the kernel reports that the process is stopped.
     func waitUntilStopped() throws {
         while true {
             let status = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)

@@ -1,6 +1,6 @@
 import Testing
 
-/// A text that a test takes as its argument. The test run shows it on one line, with its line breaks escaped.
+/// A text that is a test's argument. The test run shows it on one line, with its line breaks escaped.
 struct Quoted: ExpressibleByStringLiteral, CustomTestStringConvertible, Sendable {
     let text: String
 

@@ -3,8 +3,9 @@ import Testing
 
 @testable import Tidings
 
-/// What centers reported to their hooks (`onDiagnostic`), one line each. A report that the test does not expect fails the test,
-/// unless the report depends on time: a loss, a token that is released within 100 µs, many large payloads in a second.
+/// The reports of centers to their hooks (`onDiagnostic`), one line each. A report that the test does not expect fails
+/// the test, unless the report depends on time: a loss, a token that is released within 100 µs, many large payloads in
+/// a second.
 ///
 /// A center without a hook writes its reports to standard error. The output of a test run is kept free of such lines.
 final class Reports: Sendable {
@@ -31,7 +32,7 @@ final class Reports: Sendable {
         }
     }
 
-    /// A center whose test has ended may report that its directory is gone.
+    /// A center may report, after the end of its test, that its directory is gone.
     func close() { isClosed.withLock { $0 = true } }
 
     private static func dependsOnTime(_ diagnostic: Center.Diagnostic) -> Bool {

@@ -6,21 +6,22 @@ import Testing
 
 typealias Center = SharedNotificationCenter
 
-/// A center of one test, in a directory of its own, gone with the test.
+/// A center of one test, in its own directory, which is removed with this object.
 final class TestCenter: Sendable {
     let center: Center
     let directory: String
     let name: String
     let reports: Reports
 
-    /// - Parameter expected: what the center may report to its hook, as `Reports` writes it. Any other report fails the test.
+    /// - Parameter expected: the reports that the center may make, as `Reports` writes them. Any other report fails the
+    /// test.
     init(
         _ configuration: Center.Configuration = .init(), expecting expected: Set<String> = [],
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         reports = Reports(expecting: expected, sourceLocation: sourceLocation)
         directory = "/dev/shm/tidings-tests-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-        // Whatever the umask: a directory that a group may write to is refused.
+        // Set independently of the umask: the library refuses a directory that a group may write to.
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
         name = "test-\(UInt32.random(in: 0 ... .max))"
@@ -45,7 +46,7 @@ final class TestCenter: Sendable {
         try recorded(Center(named: name, configuration: .init(directory: directory, creation: .never)))
     }
 
-    /// The given center object, which makes its reports to this test.
+    /// The given center object, with its reports connected to this test.
     func recorded(_ center: Center) -> Center {
         reports.record(center)
         return center
@@ -63,15 +64,15 @@ struct Track: Center.Message, Equatable {
     }
 }
 
-/// The smallest ring there is.
+/// The number of slots of the smallest ring.
 let smallRing = Center.Configuration(slots: 256)
 
-/// CI tells the sanitizers how, so that we know of them. Under one, what is only a matter of luck is tried less often.
+/// CI passes the sanitizer's name. Under a sanitizer, tests repeat random attempts less often.
 let isSanitized = getenv("TSAN_OPTIONS") != nil || getenv("ASAN_OPTIONS") != nil
 
-/// What happened, in order, for somebody who waits for it.
+/// Events in their order, for a test that waits for them.
 final class Events<Event: Sendable>: @unchecked Sendable {
-    // Sendable: what changes is touched with the lock held only.
+    // Sendable: the variables are accessed only while the lock is held.
     private let lock = Lock()
     private var events: [Event] = []
     private var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
@@ -90,7 +91,7 @@ final class Events<Event: Sendable>: @unchecked Sendable {
     var all: [Event] { lock.withLock { events } }
     var count: Int { lock.withLock { events.count } }
 
-    /// Waits until there are so many, and returns all there are.
+    /// Waits until there are at least `count` events, and returns all events.
     @discardableResult
     func wait(for count: Int) async -> [Event] {
         await withCheckedContinuation { continuation in
@@ -104,15 +105,15 @@ final class Events<Event: Sendable>: @unchecked Sendable {
         return all
     }
 
-    /// As `wait(for:)`, for synchronous code that must block.
+    /// Like `wait(for:)`, for synchronous code that must block.
     func block(for count: Int) {
         lock.withLock { while events.count < count { lock.wait() } }
     }
 }
 
-/// A place where closures wait until it is opened.
+/// A gate at which closures wait until it is opened.
 final class Gate: @unchecked Sendable {
-    // Sendable: what changes is touched with the lock held only.
+    // Sendable: the variables are accessed only while the lock is held.
     private let lock = Lock()
     private var isOpen = false
 
@@ -128,7 +129,7 @@ final class Gate: @unchecked Sendable {
     }
 }
 
-/// Runs something that may block on a thread of its own.
+/// Runs code that may block on its own thread.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         let thread = try? WorkerThread { continuation.resume(returning: body()) }
@@ -136,7 +137,7 @@ func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async 
     }
 }
 
-/// How many threads this process has that are not Dispatch's.
+/// The number of this process's threads, without those of Dispatch.
 func threadCount() throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
 }
