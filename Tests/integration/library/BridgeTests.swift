@@ -72,7 +72,7 @@ struct BridgeTests {
             await peer.waitForEnd()
             #expect(peer.lines.all.count == 103)
         }
-        // A tick that was forwarded back would appear in this order.
+        // A tick that was forwarded back would precede the end of this count.
         expectEqual(try await watcher.count(), 101)
         #expect(local.got.count == 101)
         bridge.cancel()

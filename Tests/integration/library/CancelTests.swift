@@ -201,7 +201,7 @@ struct CancelTests {
             }
         }
         opened.add(())
-        // Earlier, the other closure could cancel the first one, and no loss would be reported.
+        // Before the report, the other closure could cancel the first one, and no loss would be reported.
         await missed.wait(for: 1)
         try test.center.post(name: "second", payload: .empty)
         expectEqual(await ended.wait(for: 2).sorted(), [0, 1])

@@ -254,7 +254,7 @@ struct EndOfCenterTests {
         for round in 1...3 {
             try end(test, .removed)
             var refused: SharedNotificationError?
-            // The observer may find out only at its next check.
+            // The poster may find out only at its next check of the clock.
             while refused == nil {
                 do { try center.post(Track(0)) } catch { refused = error }
             }
@@ -263,7 +263,7 @@ struct EndOfCenterTests {
             let next = try Center(named: test.name, configuration: .init(directory: test.directory))
             try next.post(Track(round * 10), options: .init(retain: true))
             try next.post(Track(round * 10 + 1))
-            // One for each of the two center objects.
+            // One report for each of the two observers.
             let told = await reopened.wait(for: 2 * round)
             #expect(told.suffix(2) == [next.incarnation, next.incarnation])
             try center.post(Track(round * 10 + 2))

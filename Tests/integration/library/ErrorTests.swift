@@ -8,7 +8,7 @@ import TidingsAdministration
 struct ErrorTests {
     private func code(_ body: () throws -> Void) -> SharedNotificationError.Code? {
         let error = #expect(throws: SharedNotificationError.self) { try body() }
-        // One line, for people.
+        // The message is one line of plain text.
         #expect(error?.message.isEmpty == false && error?.message.contains("\n") == false)
         return error?.code
     }

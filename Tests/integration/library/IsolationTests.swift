@@ -169,7 +169,7 @@ struct IsolationTests {
         await token.cancelAndWait()
     }
 
-    /// The numbers with which the four kinds of closures were called.
+    /// The values that the four kinds of closures received.
     private struct Heard {
         let ticks = Events<Int>()
         let pids = Events<Int32>()

@@ -19,7 +19,7 @@ import Testing
         #expect(roles.look(pulse: 6) == .again)
         #expect(roles.look(pulse: 6) == .rest)
         #expect(!roles.isWatched)
-        // The next check finds the same closure.
+        // The next closure requests the watch again.
         #expect(roles.handlerBegins(others: true) == true)
     }
 

@@ -196,7 +196,7 @@ struct SequenceTests {
         }
         try await post(10)
         var got: [String] = [await next()]
-        try await post(1)  // There is one place again.
+        try await post(1)  // The buffer has room for one.
         for _ in 0..<4 { got.append(await next()) }
         #expect(got == ["0", "1", "2", "missed 7", "10"])
         // Without a later post: the loss is reported when all kept notifications have been taken.

@@ -132,7 +132,7 @@ struct SuspensionTests {
         expectEqual(await peer.lines.wait(for: 2), ["suspended", "now 50"])
         try Self.post(test.center, "a", 2, immediately: true)
         expectEqual(await peer.lines.wait(for: 5).dropFirst(2), ["got 0", "got 1", "got 2"])
-        // Three of these wait, and the process knows how many do not wait.
+        // Three of these are held, and the process reports the others as missed.
         for number in 3..<12 { try Self.post(test.center, "a", number) }
         try Self.post(test.center, "a.now", 51)
         expectEqual(await peer.lines.wait(for: 6).last, "now 51")
@@ -159,7 +159,7 @@ struct SuspensionTests {
         #expect(held.all.isEmpty && coalesced.all.isEmpty)
         test.center.isSuspended = false
         expectEqual(await held.wait(4), ["missed 7 a", "a/- 7", "a/- 8", "a/- 9"])
-        // Of four names and objects, two wait.
+        // Of four names and objects, two are held.
         expectEqual(await coalesced.wait(3), ["missed 2 -", "b/y 1", "end/- 0"])
         await peer.waitForEnd()
         for each in [held, coalesced, marker] { each.token.cancel() }
