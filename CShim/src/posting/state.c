@@ -32,8 +32,9 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
     int error = tidings__center_check(center, tidings__thread_self());
     if (!error && publisher->subject_words) error = tidings__state_subject(publisher);
     if (error) return error;
-    uint32_t entry = tidings__name_find(s, &publisher->key);
     tidings__record record;
+    uint64_t generation = 0;
+    uint32_t entry = tidings__name_find_now(s, &publisher->key, &generation);
     uint64_t position, failed = UINT64_MAX;
     uint32_t chunk;
     // Each round meets a value that was replaced while it was copied. If a round meets the same position again, that
@@ -54,10 +55,9 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
         }
         if (!tidings__chunk_holds(s, chunk, position)) continue;
 #ifndef MUTANT_VALUE_OF_ANOTHER_NAME  // Found by: interleaving value_of_another_name
-        // The entry may serve another name since it was found. In this order: a value of another name is before the
-        // entry's birth if the entry serves this name again.
-        if (!tidings__name_same(&s->names[entry], &publisher->key) || !tidings__name_was(s, entry, position)) {
-            entry = tidings__name_find(s, &publisher->key);
+        // If the entry serves another name now, the value may be that one's.
+        if (!tidings__name_still(s, entry, generation)) {
+            entry = tidings__name_find_now(s, &publisher->key, &generation);
             failed = UINT64_MAX;
             continue;
         }

@@ -82,8 +82,9 @@ bool tidings__name_same(const tidings__name *entry, const tidings__key *key) {
 
 // Searches a chain from `link`; ignores entries that are gone. A walk that meets a change may miss an entry. G has
 // moved then, and the caller, which read G before, searches again. `*full`: the chain has no room for one more entry
-// (invariant N10), or a hostile peer has closed it to a cycle.
-static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key *key, bool *full) {
+// (invariant N10), or a hostile peer has closed it to a cycle. `*generation`: see `tidings__name_find_now`.
+static inline uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key *key, bool *full,
+                                 uint64_t *generation) {
     uint32_t steps = 0;
     for (uint32_t index = LINK_INDEX(link); index != TIDINGS__NAME_NONE; steps++) {
 #ifndef MUTANT_CHAIN_UNBOUNDED  // Found by: fuzz image
@@ -91,8 +92,10 @@ static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key
 #endif
         tidings__name *entry = tidings__name_at(s, index);
         if (!entry) return TIDINGS__NAME_NONE;
-        uint32_t state = STATE(tidings__acquire(&entry->state));
-        if ((state == TIDINGS__NAME_LINKED || state == TIDINGS__NAME_LEAVING) && tidings__name_same(entry, key))
+        const uint64_t state = tidings__acquire(&entry->state);
+        *generation = GENERATION(state);
+        if ((STATE(state) == TIDINGS__NAME_LINKED || STATE(state) == TIDINGS__NAME_LEAVING) &&
+            tidings__name_same(entry, key))
             return index;
         index = LINK_INDEX(tidings__acquire(&entry->next));
     }
@@ -101,7 +104,17 @@ static uint32_t find_from(tidings__segment *s, uint64_t link, const tidings__key
 }
 
 uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key) {
-    return find_from(s, tidings__acquire(tidings__name_chain(s, key->hash, key->prefix)), key, &(bool){false});
+    return tidings__name_find_now(s, key, &(uint64_t){0});
+}
+
+uint32_t tidings__name_find_now(tidings__segment *s, const tidings__key *key, uint64_t *generation) {
+    return find_from(s, tidings__acquire(tidings__name_chain(s, key->hash, key->prefix)), key, &(bool){false},
+                     generation);
+}
+
+bool tidings__name_still(const tidings__segment *s, uint32_t index, uint64_t generation) {
+    tidings__fence_acquire();
+    return GENERATION(tidings__acquire(&s->names[index].state)) == generation;
 }
 
 static void moved(tidings__segment *s) { tidings__fetch_add(&s->header->generation.word, 1); }
@@ -299,7 +312,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
     for (int round = 0; round < 1000 && taken < 8; round++) {
         uint64_t head = tidings__acquire(bucket);
         bool full = false;
-        uint32_t found = find_from(s, head, key, &full);
+        uint32_t found = find_from(s, head, key, &full, &(uint64_t){0});
         if (full) {
             if (!shortened && shorten(s, participant, head)) {
                 shortened = true;
