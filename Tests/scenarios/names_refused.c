@@ -135,7 +135,7 @@ void a_name_whose_chain_is_full_is_refused(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .names = 65536});
     tidings_observer *observer = observer_of_nothing(center);
     char first[16], last[16], name[16];
-    uint32_t number = 0, subscription, of_first;
+    uint32_t number = 0, subscription, of_first = 0;
     for (uint32_t i = 0; i < TIDINGS__CHAIN_MAX; i++) {
         next_of_one_chain(&center->segment, &number, last);
         OK(tidings_observer_add(observer, last, strlen(last), NULL, 0, 0, &subscription));
