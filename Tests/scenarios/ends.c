@@ -60,14 +60,16 @@ static void sleeps_until_the_end(void) {
     tidings_close(center);
 }
 
-static void each_end_with(void (*body)(void)) {
+// `body` observes the center in another process, and so may a child of that: each of the `observers` tells that it is
+// ready.
+static void each_end_with(void (*body)(void), int observers, bool sleeps) {
     for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         ready = pipe_open();
         tidings_center *center = join_center(256);
         CHECK(tidings_ended(center) == 0, "it has not ended");
         const pid_t observer = start(body);
-        told(&ready);
-        until_asleep(observer, center, 1);
+        for (int j = 0; j < observers; j++) told(&ready);
+        if (sleeps) until_asleep(observer, center, 1);
         bring_about(ends[i]);
         ends_well(observer);
         tidings_close(center);
@@ -83,20 +85,9 @@ static void spins_until_the_end(void) {
     told_of_the_end(observer);
 }
 
-void each_end_is_told_to_a_spinning_observer(void) {
-    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        ready = pipe_open();
-        tidings_center *center = join_center(256);
-        const pid_t observer = start(spins_until_the_end);
-        told(&ready);
-        bring_about(ends[i]);
-        ends_well(observer);
-        tidings_close(center);
-        clean();
-    }
-}
+void each_end_is_told_to_a_spinning_observer(void) { each_end_with(spins_until_the_end, 1, false); }
 
-void each_end_wakes_a_sleeping_observer(void) { each_end_with(sleeps_until_the_end); }
+void each_end_wakes_a_sleeping_observer(void) { each_end_with(sleeps_until_the_end, 1, true); }
 
 static void polls_until_the_end(void) {
     tidings_center *center = join_center(0);
@@ -121,7 +112,7 @@ static void polls_until_the_end(void) {
     tidings_close(center);
 }
 
-void each_end_makes_the_descriptor_readable(void) { each_end_with(polls_until_the_end); }
+void each_end_makes_the_descriptor_readable(void) { each_end_with(polls_until_the_end, 1, true); }
 
 #define ANSWERED 50u  // posts that wait until the one before was received
 #define POSTED (ANSWERED + 3)
@@ -403,19 +394,7 @@ static void sleeps_in_a_forked_child(void) {
     tidings_close(center);
 }
 
-void a_forked_child_is_told_of_the_end(void) {
-    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        ready = pipe_open();
-        tidings_center *center = join_center(256);
-        const pid_t observer = start(sleeps_in_a_forked_child);
-        told(&ready);
-        told(&ready);
-        bring_about(ends[i]);
-        ends_well(observer);
-        tidings_close(center);
-        clean();
-    }
-}
+void a_forked_child_is_told_of_the_end(void) { each_end_with(sleeps_in_a_forked_child, 2, false); }
 
 static tidings_center *inherited;
 

@@ -22,18 +22,11 @@ static size_t character_at(const char *text, size_t at) {
     return at;
 }
 
-static bool is_control(const char *text, size_t at, size_t length) {
-    const unsigned char byte = (unsigned char)text[at];
-    // C0, DEL, and C1 (U+0080 to U+009F, in UTF-8 0xc2 0x80…0x9f). A terminal obeys C1 too.
-    return byte < 0x20 || byte == 0x7f ||
-           (byte == 0xc2 && at + 1 < length && ((unsigned char)text[at + 1] & 0xe0) == 0x80);
-}
-
 // A name that a peer chose must not break the line in two, nor colour a terminal. A line that is too long loses
 // its middle, between two characters. Its beginning says what was tried, its end what to do.
 static void store(char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
-        if (!is_control(text, i, length)) continue;
+        if (!tidings__control_at(text, i, length)) continue;
         if ((unsigned char)text[i] == 0xc2) text[i++] = '?';
         text[i] = '?';
     }

@@ -4,6 +4,7 @@
 #define TIDINGS__ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 // Stores the line and returns -error. Control characters are replaced; a line longer than 511 bytes loses its middle.
@@ -23,6 +24,14 @@ tidings__error_holder tidings__last_error_holder(void);
 
 const char *tidings__last_error(void);
 void tidings__clear_error(void);
+
+// True if a control character begins at this byte: C0, DEL, or C1 (U+0080 to U+009F, in UTF-8 0xc2 0x80…0x9f), which a
+// terminal obeys too.
+static inline bool tidings__control_at(const char *text, size_t at, size_t length) {
+    const unsigned char byte = (unsigned char)text[at];
+    return byte < 0x20 || byte == 0x7f ||
+           (byte == 0xc2 && at + 1 < length && ((unsigned char)text[at + 1] & 0xe0) == 0x80);
+}
 
 // Formats an amount for such lines: "17 B", "256 KiB", "1.4 MiB". Returns `text`.
 #define TIDINGS__AMOUNT_SIZE 24

@@ -74,11 +74,9 @@ int tidings__check_center_name(const char *name) {
     if (name[0] == '.')
         return tidings__fail(EINVAL, "can't use center name \"%s\": it starts with '.'; choose another", name);
     for (size_t i = 0; i < length; i++) {
-        const uint8_t byte = (uint8_t)name[i];
-        if (byte == '/')
+        if (name[i] == '/')
             return tidings__fail(EINVAL, "can't use center name \"%s\": it holds '/'; use '.' instead", name);
-        // C0, DEL, and C1 (U+0080 to U+009F, in UTF-8 0xc2 0x80…0x9f)
-        if (byte < 0x20 || byte == 0x7f || (byte == 0xc2 && (uint8_t)name[i + 1] < 0xa0)) {
+        if (tidings__control_at(name, i, length)) {
             return tidings__fail(EINVAL, "can't use center name \"%s\": byte %zu begins a control character; remove it",
                                  name, i);
         }
