@@ -141,7 +141,9 @@ struct ErrorTests {
         ]
         try test.center.setState(1, for: "kept")
         let statistics = try test.center.statistics
-        #expect(statistics.posted == 1 && statistics.participants == 1 && statistics.observers == 1)
+        // A revoked post takes another position: on a busy machine, an observer may revoke it.
+        expectEqual(statistics.posted - statistics.revoked, 1)
+        #expect(statistics.participants == 1 && statistics.observers == 1)
         #expect(statistics.slots == 4096 && statistics.maximumPayloadSize == 16 << 20)
         let participants = try test.center.participants
         #expect(

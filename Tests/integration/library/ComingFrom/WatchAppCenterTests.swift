@@ -1,5 +1,4 @@
 import Testing
-import TidingsAdministration
 
 @testable import Tidings
 
@@ -52,10 +51,10 @@ struct WatchAppCenterTests {
     @Test func theSharedCenterIsOneForAllProcesses() async throws {
         let test = try TestCenter()
         let shared = try Center(named: "default", configuration: .init(directory: test.directory))
-        let (heard, elsewhere) = (Events<String>(), Events<Int>())
+        let (heard, elsewhere) = (Events<String>(), Events<String>())
         let player = Player(heard)
         _ = try shared.addObserver(for: Self.play, options: .init(owner: player)) { [weak player] in player?.play($0) }
-        let token = try test.center.addObserver(forNames: .all) { _ in elsewhere.add(0) }
+        let token = try test.center.addObserver(forNames: .all) { elsewhere.add("\($0.name)") }
         let peers = try (0..<2).map { _ in try Peer(test, "default", "observe", "watch.play", "2") }
         for peer in peers { expectEqual(await peer.lines.wait(for: 2), ["default", "observing"]) }
         let poster = try Peer(test, "default", "post-json", "watch.play", "[1]", "post-json", "watch.play", "[2]")
@@ -65,10 +64,10 @@ struct WatchAppCenterTests {
             #expect(lines.map { $0.split(separator: " ").last } == ["\(poster.pid)", "\(poster.pid)"])
         }
         expectEqual(await heard.wait(for: 2), ["play 1", "play 2"])
-        // A center of another name in the same directory is another center.
+        // A center of another name in the same directory is another center. What had been posted there before would
+        // arrive before "end".
         try test.center.post(name: "end")
-        expectEqual(await elsewhere.wait(for: 1).count, 1)
-        #expect(try test.center.statistics.posted == 1)
+        expectEqual(await elsewhere.wait(for: 1), ["end"])
         shared.removeObservers(of: player)
         token.cancel()
     }
