@@ -44,4 +44,7 @@ extension SharedNotificationCenter {
     ///
     /// A program that runs with more rights than its caller (a set-user-ID program, for instance) ignores the variable.
     public static var defaultDirectory: String { String(cString: tidings_default_directory()) }
+
+    /// The path of the center's file, for messages. A sealed center has `/memfd:` and its name. Not an interface.
+    public var path: String { withCenter { String(cString: tidings_path($0)) } }
 }

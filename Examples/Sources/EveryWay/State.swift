@@ -9,7 +9,7 @@ import Tidings
         print("a process set the volume")
     }
     try volume.set(0.5)
-    try volume.set(nil)
+    try volume.clear()
     try center.setState(0.5, for: "com.example.volume")
     try center.setState(nil, for: "com.example.volume")
 }

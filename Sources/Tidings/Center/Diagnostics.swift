@@ -12,7 +12,7 @@ extension SharedNotificationCenter {
     /// let center = try SharedNotificationCenter.default
     /// center.onDiagnostic = { diagnostic in
     ///     switch diagnostic {
-    ///     case .undecodable(let message): print("\(message.notification.name): \(message.error)")
+    ///     case .undecodable(let notification, let error): print("\(notification.name): \(error)")
     ///     case .missed(let count, let name): print("missed \(count) of \(name?.rawValue ?? "several names")")
     ///     case .dispatchFailed(let error): print("no more notifications: \(error)")
     ///     default: print(diagnostic)
@@ -20,14 +20,13 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     public enum Diagnostic: Sendable {
-        /// A payload did not decode, and the observer has no `onUndecodable`.
-        case undecodable(UndecodableMessage)
+        /// A payload did not decode, and the observer has no `onUndecodable`. The error is a `DecodingError`, or what a
+        /// ``PayloadCoder`` threw.
+        case undecodable(Notification, any Error)
         /// Notifications of that name (`nil`: of all names) were missed, and the observer has no `onMissed`.
         case missed(Int, Name?)
-        /// A sequence could not start to observe, and ended at once.
-        case sequenceFailed(SharedNotificationError)
         /// An observer of a message with a subject could not start: its closure is never called.
-        case observerFailed(Name, SharedNotificationError)
+        case observerFailed(Name?, SharedNotificationError)
         /// A post of the module `TidingsFoundation` that does not throw failed, and its notification is lost: a
         /// deferred post (`enqueue`), a post of a `MainActorMessage` or `AsyncMessage`, or one forwarded from
         /// Foundation's `NotificationCenter`.
@@ -42,28 +41,6 @@ extension SharedNotificationCenter {
         /// Each lossless observer, and each observer that started with history, moves separately and is reported
         /// separately.
         case reopened(incarnation: UInt64)
-    }
-
-    /// A notification whose payload did not decode as the requested type.
-    ///
-    /// ```swift
-    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-    /// let center = try SharedNotificationCenter.default
-    /// var options = SharedNotificationCenter.ObserverOptions()
-    /// options.onUndecodable = { message in print(message.notification.payload.json, message.error) }
-    /// let token = try center.addObserver(for: TrackChanged.self, options: options) { change in print(change.title) }
-    /// ```
-    public struct UndecodableMessage: Sendable {
-        /// The notification as it was received.
-        public var notification: Notification
-        /// The decoder's error: a `DecodingError`, or what a ``PayloadCoder`` threw.
-        public var error: any Error
-
-        /// Creates a report, for tests of closures that receive one.
-        public init(notification: Notification, error: any Error) {
-            self.notification = notification
-            self.error = error
-        }
     }
 }
 
@@ -109,7 +86,8 @@ final class Diagnostics: Sendable {
     }
 
     /// Reports a mistake once for each kind and names, to the hook or to standard error.
-    func tell(_ mistake: SharedNotificationCenter.Mistake) {
+    func tell(_ kind: SharedNotificationCenter.Mistake.Kind) {
+        let mistake = SharedNotificationCenter.Mistake(kind)
         let isNew = state.withLock { state in
             if state.mistakes.count >= Self.remembered { state.mistakes = [] }
             return state.mistakes.insert(mistake).inserted
@@ -133,14 +111,13 @@ final class Diagnostics: Sendable {
     /// The key that identifies repeated reports, and the line to write.
     private static func line(_ diagnostic: SharedNotificationCenter.Diagnostic) -> (key: String, line: String) {
         switch diagnostic {
-        case .undecodable(let message):
-            let notification = message.notification
+        case .undecodable(let notification, let error):
             return (
                 "u\(notification.name)",
                 """
                 can't decode notification \(notification.envelope.sequence) "\(notification.name)" \
                 (\(notification.payload.format), \(notification.payload.bytes.count) bytes) from pid \
-                \(notification.envelope.poster.pid): \(message.error); later failures of this name are not reported
+                \(notification.envelope.poster.pid): \(error); later failures of this name are not reported
                 """
             )
         case .missed(let count, let name):
@@ -153,7 +130,7 @@ final class Diagnostics: Sendable {
             )
         case .postFailed(let name, let error):
             return ("p\(name)", "\(error.message); later failures of this name are not reported")
-        case .observerFailed(let name, let error): return ("o\(name)", error.message)
+        case .observerFailed(_, let error): return ("e\(error.message)", error.message)
         case .reopened(let incarnation):
             return (
                 "r\(incarnation)",
@@ -163,7 +140,7 @@ final class Diagnostics: Sendable {
                 """
             )
         case .mistake(let mistake): return ("x\(mistake)", "\(mistake)")
-        case .sequenceFailed(let error), .dispatchFailed(let error):
+        case .dispatchFailed(let error):
             return ("e\(error.message)", error.message)
         }
     }

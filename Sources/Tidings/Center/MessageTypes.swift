@@ -51,7 +51,7 @@ final class MessageTypes: Sendable {
     }
 
     /// The mistake of using both types for that name; `nil`: they fit.
-    private static func mistake(_ name: Name, _ first: Use, _ second: Use) -> SharedNotificationCenter.Mistake? {
+    private static func mistake(_ name: Name, _ first: Use, _ second: Use) -> SharedNotificationCenter.Mistake.Kind? {
         switch (first.type as? any ArgumentList.Type, second.type as? any ArgumentList.Type) {
         case (let one?, let other?):
             // One key may be an older program's and have fewer arguments. Observers need enough of the posted

@@ -2,7 +2,13 @@
 extension SharedNotificationCenter {
     /// A probable mistake of a program, detected where the check costs nothing.
     ///
-    /// ``onDiagnostic`` receives it once for each kind and name; ``description`` says what to do.
+    /// ``onDiagnostic`` receives it once for each kind and name:
+    /// - Two types, or two keys that can't be read as each other, have the same name. A ``Message`` beside a
+    ///   `MainActorMessage` or `AsyncMessage` of the module `TidingsFoundation` is not a mistake, nor is a key that has
+    ///   more arguments than another one, if the further ones are optional or have defaults.
+    /// - An observer ended as soon as it had begun, because the program did not store its token.
+    /// - An observer posts one of its names at each call, so it is called without end.
+    /// - Payloads of 64 KiB or more are posted under a name more than 1,000 times a second.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
@@ -10,31 +16,25 @@ extension SharedNotificationCenter {
     ///     if case .mistake(let mistake) = diagnostic { assertionFailure("\(mistake)") }
     /// }
     /// ```
-    public enum Mistake: Hashable, Sendable, CustomStringConvertible {
-        /// Two message types, or a message type and a key, have that name: observers of one receive what is posted as
-        /// the other.
-        ///
-        /// A ``Message`` beside a `MainActorMessage` or `AsyncMessage` of the module `TidingsFoundation` is not a
-        /// mistake: they are two declarations of one notification. If their fields differ, an observer that can't
-        /// decode a payload reports ``Diagnostic/undecodable(_:)``.
-        case nameOfTwoTypes(Name, String, String)
-        /// Two keys have that name, and what is posted as one can't be read as the other.
-        ///
-        /// Either their arguments differ at the same index, or the observed key needs an argument that the posted key
-        /// does not have. An argument is needed if it is neither optional nor has a default. Otherwise, a key with
-        /// fewer arguments is an earlier version of the same key, which is not a mistake.
-        case nameOfTwoKeys(Name, String, String)
-        /// An observer of these names (`nil`: all) ended as soon as it had begun, because the program did not keep its
-        /// token.
-        case tokenNotKept([Name]?)
-        /// An observer of these names (`nil`: all) posts one of them at each call for it, so it is called without end.
-        case postsToItself([Name]?)
-        /// Payloads of so many bytes (64 KiB) or more are posted under that name more than 1,000 times a second.
-        case hugePayloads(Name, size: Int)
+    public struct Mistake: Hashable, Sendable, CustomStringConvertible {
+        /// `nil` in place of names: all names.
+        package enum Kind: Hashable, Sendable {
+            case nameOfTwoTypes(Name, String, String)
+            case nameOfTwoKeys(Name, String, String)
+            case tokenNotKept([Name]?)
+            case postsToItself([Name]?)
+            case hugePayloads(Name, size: Int)
+        }
+
+        package let kind: Kind
+
+        package init(_ kind: Kind) {
+            self.kind = kind
+        }
 
         /// One line: the mistake, and what to do about it.
         public var description: String {
-            switch self {
+            switch kind {
             case .nameOfTwoTypes(let name, let first, let second):
                 """
                 "\(name)" is the name of both \(first) and \(second): observers of one type receive posts of the \

@@ -88,12 +88,13 @@ extension SharedNotificationCenter {
             as: type, options.flags)
     }
 
-    /// Posts a name without a payload.
+    /// Posts a name, without a payload or with bytes that are already encoded.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// try center.post(name: "com.example.changed")
     /// try center.post(name: "com.example.changed", options: .init(subject: "player-1"))
+    /// let position = try center.post(name: "com.example.track", payload: .json(#"{"title": "So What"}"#))
     /// ```
     ///
     /// Promise: as for a message. The module `TidingsFoundation` posts a name with a dictionary
@@ -101,33 +102,15 @@ extension SharedNotificationCenter {
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes of UTF-8.
-    ///   - options: the subject (a ``Notification/object``), whether the notification is retained, and the timeout.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace`, `.full`, `.removed`, `.notPermitted` (the
-    ///   center was opened for reading alone), `.invalidArgument` (retained, with a subject).
-    public func post(name: Name, options: PostOptions = PostOptions()) throws(SharedNotificationError) {
-        try post(name: name, payload: .empty, options: options)
-    }
-
-    /// Posts bytes that are already encoded.
-    ///
-    /// ```swift
-    /// let center = try SharedNotificationCenter.default
-    /// let position = try center.post(name: "com.example.track", payload: .json(#"{"title": "So What"}"#))
-    /// ```
-    ///
-    /// Promise: as for a message.
-    ///
-    /// - Parameters:
-    ///   - name: 1 to 255 bytes of UTF-8.
     ///   - payload: delivered to observers unchanged, at most the center's maximum payload size. Its format is not
     ///     checked.
-    ///   - options: the subject, whether the payload is retained, and the timeout.
+    ///   - options: the subject (a ``Notification/object``), whether the notification is retained, and the timeout.
     /// - Returns: its position in the center's order.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted`, `.invalidArgument`.
+    ///   `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained, with a subject).
     @discardableResult
     public func post(
-        name: Name, payload: RawPayload, options: PostOptions = PostOptions()
+        name: Name, payload: RawPayload = .empty, options: PostOptions = PostOptions()
     ) throws(SharedNotificationError) -> UInt64 {
         try core.post(payload, name: name, subject: options.subject, options.flags)
     }

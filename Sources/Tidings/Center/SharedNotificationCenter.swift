@@ -81,9 +81,6 @@ public final class SharedNotificationCenter: Sendable {
     /// The name that the center was opened with.
     public var name: String { core.name }
 
-    /// The path of the center's file, for messages. A sealed center has `/memfd:` and its name. Not an interface.
-    public var path: String { core.link.handle.path }
-
     /// A random number, other than 0, that differs for each center of the same name.
     ///
     /// A center that is created after a removal has another incarnation than the removed one. Sequences are comparable
@@ -141,10 +138,10 @@ public final class SharedNotificationCenter: Sendable {
     ///
     /// The pointer is valid only during the call. The handle closes the center with its last reference, so it is kept
     /// until `body` has returned: this object may move to a successor meanwhile.
-    package func withCenter<Result>(
-        _ body: (OpaquePointer) throws(SharedNotificationError) -> Result
-    ) throws(SharedNotificationError) -> Result {
+    package func withCenter<Result, Failure: Error>(
+        _ body: (OpaquePointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         let handle = core.handle
-        return try withExtendedLifetime(handle) { () throws(SharedNotificationError) in try body(handle.center) }
+        return try withExtendedLifetime(handle) { () throws(Failure) in try body(handle.center) }
     }
 }

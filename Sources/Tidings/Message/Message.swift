@@ -124,7 +124,7 @@ extension SharedNotificationCenter {
         /// Creates the message from bytes that are valid during this call only. They may be anything: every poster can
         /// send bytes under this name. ``BytesMessage`` has an example.
         ///
-        /// - Throws: any error. The observer's `onUndecodable` receives it (``UndecodableMessage/error``).
+        /// - Throws: any error. The observer's `onUndecodable` receives it.
         init(payloadBytes bytes: UnsafeRawBufferPointer) throws
     }
 }

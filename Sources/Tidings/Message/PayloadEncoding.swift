@@ -14,7 +14,7 @@ extension SharedNotificationCenter {
         /// The byte that stands for the format on the wire.
         public var rawValue: UInt8
 
-        /// Creates the format of a byte.
+        /// Creates the format of a byte. 64 and above are for programs' own coders; lower numbers are reserved.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
@@ -29,8 +29,6 @@ extension SharedNotificationCenter {
         public static let json = PayloadFormat(rawValue: 3)
         /// Text in UTF-8.
         public static let text = PayloadFormat(rawValue: 4)
-        /// The first number for a program's own coders; lower numbers are reserved.
-        public static let firstCustom = PayloadFormat(rawValue: 64)
 
         /// The format's name, or its number.
         public var description: String {
@@ -49,7 +47,7 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// struct PropertyLists: SharedNotificationCenter.PayloadCoder {
-    ///     let format = SharedNotificationCenter.PayloadFormat.firstCustom
+    ///     let format = SharedNotificationCenter.PayloadFormat(rawValue: 64)
     ///     func encode<T: Encodable>(_ value: T) throws -> [UInt8] { Array(try PropertyListEncoder().encode(value)) }
     ///     func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
     ///         try PropertyListDecoder().decode(type, from: Data(bytes))
@@ -66,7 +64,7 @@ extension SharedNotificationCenter {
     /// the poster as ``SharedNotificationError/Code-swift.struct/encodingFailed``. An error of `decode` reaches the
     /// observer's `onUndecodable`.
     public protocol PayloadCoder: Sendable {
-        /// The format's number, ``PayloadFormat/firstCustom`` or above. Poster and observer must use it for the same
+        /// The format's number, 64 or above. Poster and observer must use it for the same
         /// format.
         var format: PayloadFormat { get }
         /// Encodes a value. ``PayloadCoder`` has an example.
@@ -78,7 +76,7 @@ extension SharedNotificationCenter {
         ///
         /// The bytes may be anything: any poster can mark bytes as this format.
         ///
-        /// - Throws: any error. The observer's `onUndecodable` receives it (``UndecodableMessage/error``).
+        /// - Throws: any error. The observer's `onUndecodable` receives it.
         func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T
     }
 

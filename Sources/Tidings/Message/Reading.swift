@@ -4,7 +4,7 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
     private let undecodable: UndecodableReport
 
     init(
-        _ type: M.Type, onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?,
+        _ type: M.Type, onUndecodable: (@Sendable (SharedNotificationCenter.Notification, any Error) -> Void)?,
         in core: CenterCore
     ) {
         core.types.note(type, name: M.name)
@@ -49,7 +49,7 @@ struct KeyReading<each Argument: Codable & Sendable>: Sendable {
 
     init(
         _ key: SharedNotificationCenter.Key<repeat each Argument>,
-        onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?, in core: CenterCore
+        onUndecodable: (@Sendable (SharedNotificationCenter.Notification, any Error) -> Void)?, in core: CenterCore
     ) {
         core.types.note(PostedArguments<repeat each Argument>.self, name: key.name, needed: key.needed)
         self.key = key
@@ -72,13 +72,17 @@ struct KeyReading<each Argument: Codable & Sendable>: Sendable {
 /// Where an observer reports arrivals that do not decode.
 struct UndecodableReport: Sendable {
     /// `nil`: the report goes to the center's diagnostics.
-    let onUndecodable: (@Sendable (SharedNotificationCenter.UndecodableMessage) -> Void)?
+    let onUndecodable: (@Sendable (SharedNotificationCenter.Notification, any Error) -> Void)?
     let diagnostics: Diagnostics
 
     @inline(never)
     func report(_ arrival: Arrival, _ error: any Error) {
         diagnostics.countUndecodable()
-        let message = SharedNotificationCenter.UndecodableMessage(notification: arrival.notification, error: error)
-        if let onUndecodable { onUndecodable(message) } else { diagnostics.report(.undecodable(message)) }
+        let notification = arrival.notification
+        if let onUndecodable {
+            onUndecodable(notification, error)
+        } else {
+            diagnostics.report(.undecodable(notification, error))
+        }
     }
 }

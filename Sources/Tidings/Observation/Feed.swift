@@ -19,7 +19,7 @@ final class Feed: Sendable {
         do {
             try self.init(observing: subscription, in: core, bounds: bounds, notesArrivals: notesArrivals)
         } catch {
-            core.diagnostics.report(.sequenceFailed(error))
+            core.diagnostics.report(.observerFailed(nil, error))
             self.init()
         }
     }

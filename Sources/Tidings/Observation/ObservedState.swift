@@ -79,14 +79,6 @@ extension SharedNotificationCenter {
             try refresh()
         }
 
-        /// Sets the value for all processes; `nil` clears it, as ``clear()`` does. For an example see `set(_:)`.
-        ///
-        /// - Throws: ``SharedNotificationError``: what `set(_:)` and ``clear()`` throw, such as `.full`.
-        @_disfavoredOverload  // if `Value` is itself an optional, its `nil` is a value
-        public func set(_ value: Value?) throws(SharedNotificationError) {
-            if let value { try set(value) } else { try clear() }
-        }
-
         /// Clears the value for all processes, as the center's `clearState(for:timeout:)` does. For an example see
         /// `set(_:)`.
         ///
@@ -102,7 +94,7 @@ extension SharedNotificationCenter {
         /// A notification of the name has arrived, retained or not; `nil`: after a loss, or in another center.
         private func arrived(_ arrival: Arrival?) {
             do throws(SharedNotificationError) { try refresh() } catch {
-                guard let arrival else { return core.diagnostics.report(.sequenceFailed(error)) }
+                guard let arrival else { return core.diagnostics.report(.observerFailed(name, error)) }
                 UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics).report(arrival, error)
             }
         }

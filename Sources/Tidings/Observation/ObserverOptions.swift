@@ -56,7 +56,7 @@ extension SharedNotificationCenter {
         public var onMissed: (@Sendable (Int, Name?) -> Void)?
         /// Receives payloads that do not decode as the observed type, in the closure's context. `nil`:
         /// ``SharedNotificationCenter/onDiagnostic`` receives them.
-        public var onUndecodable: (@Sendable (UndecodableMessage) -> Void)?
+        public var onUndecodable: (@Sendable (Notification, any Error) -> Void)?
 
         /// Creates options. Every argument may be left out.
         ///
@@ -74,7 +74,7 @@ extension SharedNotificationCenter {
             subject: String? = nil, from start: Start = .now, excludingOwnPosts: Bool = false, lossless: Bool = false,
             owner: (any AnyObject & Sendable)? = nil, queue: DispatchQueue? = nil, executor: (any TaskExecutor)? = nil,
             onMissed: (@Sendable (Int, Name?) -> Void)? = nil,
-            onUndecodable: (@Sendable (UndecodableMessage) -> Void)? = nil
+            onUndecodable: (@Sendable (Notification, any Error) -> Void)? = nil
         ) {
             self.subject = subject
             self.start = start

@@ -14,7 +14,7 @@ extension SharedNotificationCenter {
     ///
     /// Observation starts at `makeAsyncIterator()`, where a `for await` loop begins. It ends with the iterator, or when
     /// its task is cancelled. Each iterator is an observation of its own. If observing can't start, the sequence is
-    /// empty. ``onDiagnostic`` then receives the error (``Diagnostic/sequenceFailed(_:)``), with the codes that
+    /// empty. ``onDiagnostic`` then receives the error (``Diagnostic/observerFailed(_:_:)``), with the codes that
     /// `addObserver` throws.
     ///
     /// If the center ends, the sequence ends after the messages that were still waiting. A `nil` element carries no

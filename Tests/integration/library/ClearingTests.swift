@@ -79,8 +79,8 @@ struct ClearingTests {
         let test = try TestCenter()
         let center = test.center
         let (heard, undecodable) = (Events<String>(), Events<String>())
-        let report: @Sendable (Center.UndecodableMessage) -> Void = { undecodable.add("\($0.error)") }
-        center.onDiagnostic = { if case .undecodable(let message) = $0 { report(message) } }
+        let report: @Sendable (Center.Notification, any Error) -> Void = { undecodable.add("\($1)") }
+        center.onDiagnostic = { if case .undecodable(let notification, let error) = $0 { report(notification, error) } }
         let owner = Owner()
         let tokens = [
             try center.addObserver(for: Kept.self, options: .init(onUndecodable: report)) {

@@ -31,9 +31,9 @@ struct EvolutionTests {
 
     @Test func aFieldOfAnotherTypeIsReported() async throws {
         let test = try TestCenter()
-        let (got, undecodable) = (Events<String>(), Events<Center.UndecodableMessage>())
+        let (got, undecodable) = (Events<String>(), Events<(Center.Notification, any Error)>())
         let token = try test.center.addObserver(
-            for: Seek.self, options: .init(onUndecodable: { undecodable.add($0) }), using: { got.add($0.title) })
+            for: Seek.self, options: .init(onUndecodable: { undecodable.add(($0, $1)) }), using: { got.add($0.title) })
         let peer = try Peer(test, "post-build", "new", "post-build", "other", "post-build", "old")
         await peer.waitForEnd()
         expectEqual(await got.wait(for: 2), ["new", "old"])
@@ -45,8 +45,8 @@ struct EvolutionTests {
                 "two types: OtherSeek, OldSeek", "posted",
             ])
         let reported = undecodable.all
-        #expect(reported.count == 1 && reported.first?.notification.payload.json == #"{"title":7}"#)
-        guard case .typeMismatch(_, let context) = reported.first?.error as? DecodingError else {
+        #expect(reported.count == 1 && reported.first?.0.payload.json == #"{"title":7}"#)
+        guard case .typeMismatch(_, let context) = reported.first?.1 as? DecodingError else {
             Issue.record("\(reported)")
             return
         }

@@ -1,5 +1,6 @@
 import Testing
 import Tidings
+import TidingsAdministration
 
 /// A program's unit tests can call its handlers with values that the tests make. Not `@testable`: the public
 /// initializers must be enough.
@@ -32,8 +33,6 @@ import Tidings
         let notification = SharedNotificationCenter.Notification(name: "a", payload: payload)
         #expect(notification.object == nil)
         #expect(try notification.payload.decode(Volume.self) == Volume(level: 2))
-        let report = SharedNotificationCenter.UndecodableMessage(notification: notification, error: CancellationError())
-        #expect(report.notification.name == "a" && report.error is CancellationError)
     }
 
     @Test func aCenterInMemoryHasNoFile() async throws {

@@ -108,7 +108,8 @@ struct KeyTests {
         let test = try TestCenter()
         let got = Events<String>()
         let token = try test.center.addObserver(
-            for: Self.progress, options: .init(onUndecodable: { got.add("not \($0.notification.payload.json)") }),
+            for: Self.progress,
+            options: .init(onUndecodable: { notification, _ in got.add("not \(notification.payload.json)") }),
             using: { got.add("\($0) \($1)") })
         let peer = try Peer(
             test, "post-json", "test.progress", #"[7,"seven"]"#, "post-json", "test.progress", #"{"a":1}"#, "post-json",
@@ -124,7 +125,7 @@ struct KeyTests {
         let key = Center.Key<Int, String, Double, Bool?>("test.progress", defaults: (nil, nil, 1, true))
         let got = Events<String>()
         let token = try test.center.addObserver(
-            for: key, options: .init(onUndecodable: { got.add("\($0.error)") }),
+            for: key, options: .init(onUndecodable: { _, error in got.add("\(error)") }),
             using: { got.add("\($0) \($1) \($2) \($3 as Any)") })
         let peer = try Peer(test, "key", "test.progress", "1")
         await peer.waitForEnd()
@@ -203,7 +204,7 @@ struct KeyTests {
     @Test func aSequenceOfTuples() async throws {
         let report = "two keys: test.progress: Key<Int, String>, Key<String>"
         let test = try TestCenter(expecting: [report])
-        var iterator = test.center.messages(of: Self.progress, options: .init(onUndecodable: { _ in }))
+        var iterator = test.center.messages(of: Self.progress, options: .init(onUndecodable: { _, _ in }))
             .makeAsyncIterator()
         try test.center.post(Self.progress, 1, "one")
         try test.center.post(Center.Key<String>("test.progress"), "no")

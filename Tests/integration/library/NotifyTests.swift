@@ -75,7 +75,7 @@ struct NotifyTests {
         let both = try Both(expecting: Set(reports))
         let (raw, untyped) = (Events<Center.Notification>(), Events<Center.Notification>())
         let (messages, optional, keys) = (Events<Changed>(), Events<Optionally>(), Events<Void>())
-        let (full, undecodable) = (Events<Volume>(), Events<Center.UndecodableMessage>())
+        let (full, undecodable) = (Events<Volume>(), Events<(Center.Notification, any Error)>())
         let key: Center.Key<> = .init("com.example.changed")
         let tokens = [
             try both.center.addObserver(forNames: ["com.example.changed"], using: { raw.add($0) }),
@@ -84,12 +84,13 @@ struct NotifyTests {
             try both.center.addObserver(for: Optionally.self, using: { optional.add($0) }),
             try both.center.addObserver(for: key, using: { keys.add(()) }),
             try both.center.addObserver(
-                for: Volume.self, options: .init(onUndecodable: { undecodable.add($0) }), using: { full.add($0) }),
+                for: Volume.self, options: .init(onUndecodable: { undecodable.add(($0, $1)) }),
+                using: { full.add($0) }),
         ]
         await both.tell("post com.example.changed")
         await both.tell("post com.example.other")
         await both.tell("post com.example.changed")
-        for all in [await raw.wait(for: 2), await undecodable.wait(for: 2).map(\.notification)] {
+        for all in [await raw.wait(for: 2), await undecodable.wait(for: 2).map(\.0)] {
             #expect(all.count == 2 && all.allSatisfy { $0.payload == .empty && $0.name == "com.example.changed" })
             #expect(
                 all.allSatisfy {
@@ -103,7 +104,7 @@ struct NotifyTests {
         expectEqual(await messages.wait(for: 2), [Changed(), Changed()])
         expectEqual(await optional.wait(for: 2), [Optionally(), Optionally()])
         await keys.wait(for: 2)
-        #expect(full.count == 0 && "\(undecodable.all[0].error)".contains("there is no payload"))
+        #expect(full.count == 0 && "\(undecodable.all[0].1)".contains("there is no payload"))
         #expect(both.test.reports.all.sorted() == reports.sorted())
         for token in tokens { token.cancel() }
     }

@@ -67,7 +67,7 @@ struct ObservedStateTests {
     @Test func aValueOfAnotherTypeIsReportedAndChangesNothing() async throws {
         let test = try TestCenter()
         let told = Events<Center.Name>()
-        test.center.onDiagnostic = { if case .undecodable(let message) = $0 { told.add(message.notification.name) } }
+        test.center.onDiagnostic = { if case .undecodable(let notification, _) = $0 { told.add(notification.name) } }
         let state = try test.center.observedState(for: "volume", as: Double.self)
         try state.set(1)
         try test.other().setState("loud", for: "volume")

@@ -497,7 +497,8 @@ struct OwnerTests {
         let undecodable = Events<String>()
         _ = try test.center.addObserver(
             for: Ticks.self,
-            options: .init(owner: owner, onUndecodable: { undecodable.add($0.notification.payload.json) }),
+            options: .init(
+                owner: owner, onUndecodable: { notification, _ in undecodable.add(notification.payload.json) }),
             using: { [weak owner] in owner?.tick($0) })
         try test.center.post(name: "ticks", payload: .json("[]"))
         try test.center.post(Ticks(number: 1))

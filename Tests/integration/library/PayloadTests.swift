@@ -92,7 +92,7 @@ struct PayloadTests {
         let key = Center.Key<Frame, Int>("test.frames")
         let (frames, errors) = (Events<Frame>(), Events<String>())
         var options = Center.ObserverOptions()
-        options.onUndecodable = { errors.add("\($0.error)") }
+        options.onUndecodable = { errors.add("\($1)") }
         let tokens = [
             try test.center.addObserver(for: key) { frame, _ in frames.add(frame) },
             try test.center.addObserver(for: Frame.self, options: options) { frames.add($0) },
@@ -135,14 +135,15 @@ struct PayloadTests {
     @Test func anUndecodablePayloadIsReportedAndTheNextArrives() async throws {
         let test = try TestCenter()
         let got = Events<Track>()
-        let bad = Events<Center.UndecodableMessage>()
+        let bad = Events<Center.Notification>()
         let told = Events<String>()
         test.center.onDiagnostic = {
-            if case .undecodable(let message) = $0 { told.add("\(message.notification.payload.json)") }
+            if case .undecodable(let notification, _) = $0 { told.add("\(notification.payload.json)") }
         }
         let tokens = [
             try test.center.addObserver(
-                for: Track.self, options: .init(onUndecodable: { bad.add($0) }), using: { got.add($0) }),
+                for: Track.self, options: .init(onUndecodable: { notification, _ in bad.add(notification) }),
+                using: { got.add($0) }),
             try test.center.addObserver(for: Track.self) { _ in },
         ]
         try test.center.post(name: Track.name, payload: .json("{}"))
@@ -153,8 +154,8 @@ struct PayloadTests {
         try test.center.post(name: Track.name, payload: .init(format: .init(rawValue: 200), bytes: [1, 2, 3]))
         try test.center.post(Track(1))
         expectEqual(await got.wait(for: 1), [Track(1)])
-        #expect(bad.all.map(\.notification.payload.format.rawValue) == [3, 4, 1, 0, 2, 200])
-        #expect(bad.all.allSatisfy { $0.notification.name == Track.name })
+        #expect(bad.all.map(\.payload.format.rawValue) == [3, 4, 1, 0, 2, 200])
+        #expect(bad.all.allSatisfy { $0.name == Track.name })
         let all = await told.wait(for: 6)
         #expect(all[0] == "{}" && all[1] == "\"what?\"" && all[3] == "null")
         #expect(try test.center.statistics.undecodable == 12)
@@ -171,7 +172,7 @@ struct PayloadTests {
         let got = Events<Point>()
         let bad = Events<Center.PayloadFormat>()
         let token = try test.center.addObserver(
-            for: Point.self, options: .init(onUndecodable: { bad.add($0.notification.payload.format) }),
+            for: Point.self, options: .init(onUndecodable: { notification, _ in bad.add(notification.payload.format) }),
             using: { got.add($0) })
         try test.center.post(Wider(x: 1, y: 2))
         try test.center.post(Point(x: 1, y: 2))

@@ -260,7 +260,7 @@ struct SequenceTests {
         let test = try TestCenter()
         let told = Events<String>()
         test.center.onDiagnostic = {
-            if case .sequenceFailed(let error) = $0 { told.add("\(error.code)") }
+            if case .observerFailed(nil, let error) = $0 { told.add("\(error.code)") }
         }
         for await _ in test.center.deliveries(ofNames: [""]) { Issue.record("nothing can come") }
         #expect(told.all == ["invalidName"])

@@ -124,7 +124,8 @@ struct SubjectFilterTests {
         let told = Events<String?>()
         let token = try test.center.addObserver(
             for: Center.Key<Int>("counted"),
-            options: .init(subject: "mine", onUndecodable: { told.add($0.notification.envelope.subject) }),
+            options: .init(
+                subject: "mine", onUndecodable: { notification, _ in told.add(notification.envelope.subject) }),
             using: { _ in told.add("decoded") })
         try await post(test)
         expectEqual(await told.wait(for: 3), ["mine", "mine", "mine"])

@@ -44,10 +44,11 @@ struct TypeMistakeTests {
     private static func told(_ center: Center) -> Events<String> {
         let told = Events<String>()
         center.onDiagnostic = { diagnostic in
-            switch diagnostic {
-            case .mistake(.nameOfTwoTypes(let name, let first, let second)):
+            guard case .mistake(let mistake) = diagnostic else { return }
+            switch mistake.kind {
+            case .nameOfTwoTypes(let name, let first, let second):
                 told.add("\(name): \(first.suffix(10)), \(second.suffix(10))")
-            case .mistake(.nameOfTwoKeys(let name, let first, let second)): told.add("\(name): \(first), \(second)")
+            case .nameOfTwoKeys(let name, let first, let second): told.add("\(name): \(first), \(second)")
             default: break
             }
         }
@@ -199,8 +200,8 @@ struct TypeMistakeTests {
         let center = test.center
         let told = Events<String>()
         center.onDiagnostic = { diagnostic in
-            if case .undecodable(let message) = diagnostic {
-                told.add("\(message.notification.name) \(message.notification.payload.json)")
+            if case .undecodable(let notification, _) = diagnostic {
+                told.add("\(notification.name) \(notification.payload.json)")
             } else {
                 told.add("\(diagnostic)")
             }
@@ -261,9 +262,9 @@ struct TypeMistakeTests {
     }
 
     @Test func theReportNamesTheRemedy() {
-        let keys = "\(Center.Mistake.nameOfTwoKeys("progress", "Key<Int>", "Key<String>"))"
+        let keys = "\(Center.Mistake(.nameOfTwoKeys("progress", "Key<Int>", "Key<String>")))"
         #expect(keys.contains("\"progress\"") && keys.contains("Key<Int>") && keys.contains("another name"))
-        let types = "\(Center.Mistake.nameOfTwoTypes("played", "Old.Played", "New.Played"))"
+        let types = "\(Center.Mistake(.nameOfTwoTypes("played", "Old.Played", "New.Played")))"
         #expect(types.contains("\"played\"") && types.contains("Old.Played") && types.contains("static let name"))
     }
 }

@@ -76,7 +76,7 @@ struct UntypedTests {
         let test = try TestCenter()
         let (got, undecodable) = (Events<Track>(), Events<Void>())
         let token = try test.center.addObserver(
-            for: Track.self, options: .init(onUndecodable: { _ in undecodable.add(()) }), using: { got.add($0) })
+            for: Track.self, options: .init(onUndecodable: { _, _ in undecodable.add(()) }), using: { got.add($0) })
         try test.center.post(name: Track.name, userInfo: ["title": "So What", "number": 1])
         try test.center.post(name: Track.name, userInfo: ["title": "So What"])
         try test.center.post(name: Track.name, userInfo: ["title": "So What", "number": 2, "more": 3])

@@ -157,7 +157,7 @@ final class AdversaryTarget: @unchecked Sendable {
         tokens.append(
             call("add closure") {
                 try center.addObserver(
-                    for: Numbered.self, options: .init(onMissed: { _, _ in }, onUndecodable: { _ in })
+                    for: Numbered.self, options: .init(onMissed: { _, _ in }, onUndecodable: { _, _ in })
                 ) { message in
                     _ = message.number &+ message.text.utf8.count
                 }

@@ -22,7 +22,7 @@ extension TestPeer {
         case "name": try center.clearState(for: name, timeout: .seconds(600))
         case "type": try center.clearState(for: Kept.name)
         case "key": try center.clearState(for: key.name)
-        case "state": try MainActor.assumeIsolated { try center.observedState(for: name, as: Int.self).set(nil) }
+        case "state": try MainActor.assumeIsolated { try center.observedState(for: name, as: Int.self).clear() }
         default: say("there is no such way")
         }
         say("retained nothing")

@@ -26,10 +26,11 @@ extension TestPeer {
         }
         let tokens = [
             try center.addObserver(
-                for: Empty.self, options: .init(onUndecodable: { _ in tell("undecodable") }),
+                for: Empty.self, options: .init(onUndecodable: { _, _ in tell("undecodable") }),
                 using: { _ in tell("empty") }),
             try center.addObserver(
-                for: nothing, options: .init(onUndecodable: { _ in tell("undecodable") }), using: { tell("nothing") }),
+                for: nothing, options: .init(onUndecodable: { _, _ in tell("undecodable") }), using: { tell("nothing") }
+            ),
         ]
         say("observing")
         for _ in 0..<count { done.wait() }

@@ -53,7 +53,7 @@ extension TestPeer {
 
     static func postSample<Message: Build>(_ center: SharedNotificationCenter, _ type: Message.Type) throws {
         center.onDiagnostic = { diagnostic in
-            if case .mistake(.nameOfTwoTypes(_, let first, let second)) = diagnostic {
+            if case .mistake(let mistake) = diagnostic, case .nameOfTwoTypes(_, let first, let second) = mistake.kind {
                 let names = [first, second].map { $0.split(separator: ".").last ?? "" }
                 say("two types: \(names[0]), \(names[1])")
             } else {
@@ -70,7 +70,7 @@ extension TestPeer {
         let done = DispatchSemaphore(value: 0)
         let token = try center.addObserver(
             for: type,
-            options: .init(onUndecodable: { _ in
+            options: .init(onUndecodable: { _, _ in
                 say("undecodable")
                 done.signal()
             }),

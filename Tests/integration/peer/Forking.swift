@@ -48,7 +48,7 @@ extension TestPeer {
         guard center.onDiagnostic == nil else { return false }
         let told = Got()
         center.onDiagnostic = { diagnostic in
-            if case .sequenceFailed(let error) = diagnostic { told.add("\(error.code)") }
+            if case .observerFailed(_, let error) = diagnostic { told.add("\(error.code)") }
         }
         for _ in 0..<2 { _ = center.deliveries(ofNames: [name]).makeAsyncIterator() }
         return told.count == 2

@@ -16,7 +16,7 @@ extension TestPeer {
         let done = DispatchSemaphore(value: 0)
         let token = try center.addObserver(
             for: key,
-            options: .init(onUndecodable: { _ in
+            options: .init(onUndecodable: { _, _ in
                 say("undecodable")
                 done.signal()
             }),

@@ -45,7 +45,7 @@ struct BroadcasterTests {
         let heard = Events<String>()
         let token = try test.center.addObserver(
             for: Self.volumeChanged,
-            options: .init(onUndecodable: { heard.add("undecodable \($0.notification.payload.json)") }),
+            options: .init(onUndecodable: { notification, _ in heard.add("undecodable \(notification.payload.json)") }),
             using: { heard.add("\($0)") })
         let poster = try Peer(
             test, "post-json", "com.example.volume", #"["loud"]"#, "post-json", "com.example.volume", "[1]")

@@ -124,7 +124,7 @@ extension FoundationMessageTests {
     @Test @MainActor func aNotificationThatIsNoMessage() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")
         let (seen, told) = (Events<String>(), Events<Center.Name>())
-        center.onDiagnostic = { if case .undecodable(let message) = $0 { told.add(message.notification.name) } }
+        center.onDiagnostic = { if case .undecodable(let notification, _) = $0 { told.add(notification.name) } }
         let tokens = [
             center.addObserver(for: Opened.self) { _ in seen.add("opened") },
             center.addObserver(for: Docked.self) { _ in seen.add("docked") },

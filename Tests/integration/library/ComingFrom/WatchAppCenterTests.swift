@@ -81,10 +81,10 @@ struct WatchAppCenterTests {
         let (empty, none, untyped) = (Events<String>(), Events<String>(), Events<String>())
         let tokens = [
             try center.addObserver(
-                for: Empty.self, options: .init(onUndecodable: { _ in empty.add("undecodable") }),
+                for: Empty.self, options: .init(onUndecodable: { _, _ in empty.add("undecodable") }),
                 using: { _ in empty.add("got") }),
             try center.addObserver(
-                for: nothing, options: .init(onUndecodable: { _ in none.add("undecodable") }),
+                for: nothing, options: .init(onUndecodable: { _, _ in none.add("undecodable") }),
                 using: { none.add("got") }),
             try center.addObserver(forNames: .all) { notification in
                 untyped.add("\(notification.name) \(notification.payload.bytes.count)")

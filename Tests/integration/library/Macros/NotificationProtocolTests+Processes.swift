@@ -16,7 +16,8 @@
             let (quiet, witness) = (Quiet(Events()), Watcher(Events()))
             let tokens = [
                 try test.center.addObserver(
-                    quiet, as: UserObserverMessages.self, options: .init(onUndecodable: { _ in undecodable.add(()) })),
+                    quiet, as: UserObserverMessages.self, options: .init(onUndecodable: { _, _ in undecodable.add(()) })
+                ),
                 try test.center.addObserver(witness, as: UserObserverMessages.self),
             ]
             let peer = try Peer(test, "post-protocol", "post-protocol")

@@ -159,7 +159,9 @@
             let test = try TestCenter()
             let (center, told) = (test.center, Events<String>())
             center.onDiagnostic = { diagnostic in
-                if case .mistake(.nameOfTwoTypes(let name, let first, let second)) = diagnostic {
+                if case .mistake(let mistake) = diagnostic,
+                    case .nameOfTwoTypes(let name, let first, let second) = mistake.kind
+                {
                     told.add("\(name): \(first.contains("Older")), \(second.contains("Older"))")
                 }
             }
@@ -350,7 +352,7 @@
             let undecodable = Events<String>()
             let token = try test.center.addObserver(
                 watcher, as: UserObserverMessages.self,
-                options: .init(onUndecodable: { undecodable.add($0.notification.payload.json) }))
+                options: .init(onUndecodable: { notification, _ in undecodable.add(notification.payload.json) }))
             let peer = try Peer(
                 test, "post-json", "UserObserver.userNameChanged(oldName:newName:)", #"{"oldName":"a"}"#, "post-json",
                 "UserObserver.userNameChanged(_:)", #"{"count":3,"more":true}"#)

@@ -37,24 +37,30 @@ final class Reports: Sendable {
 
     private static func dependsOnTime(_ diagnostic: Center.Diagnostic) -> Bool {
         switch diagnostic {
-        case .missed, .mistake(.tokenNotKept), .mistake(.hugePayloads): true
+        case .missed: true
+        case .mistake(let mistake):
+            switch mistake.kind {
+            case .tokenNotKept, .hugePayloads: true
+            default: false
+            }
         default: false
         }
     }
 
     private static func line(_ diagnostic: Center.Diagnostic) -> String {
         switch diagnostic {
-        case .undecodable(let message): "undecodable: \(message.notification.name)"
+        case .undecodable(let notification, _): "undecodable: \(notification.name)"
         case .missed(_, let name): "missed: \(name?.rawValue ?? "several names")"
-        case .sequenceFailed: "sequence failed"
-        case .observerFailed(let name, _): "observer failed: \(name)"
+        case .observerFailed(let name, _): "observer failed: \(name?.rawValue ?? "a sequence")"
         case .postFailed(let name, _): "post failed: \(name)"
-        case .mistake(.nameOfTwoTypes(let name, let first, let second)):
-            "two types: \(name): \(last(first)), \(last(second))"
-        case .mistake(.nameOfTwoKeys(let name, let first, let second)): "two keys: \(name): \(first), \(second)"
-        case .mistake(.tokenNotKept(let names)): "token not kept: \(list(names))"
-        case .mistake(.postsToItself(let names)): "posts to itself: \(list(names))"
-        case .mistake(.hugePayloads(let name, _)): "huge payloads: \(name)"
+        case .mistake(let mistake):
+            switch mistake.kind {
+            case .nameOfTwoTypes(let name, let first, let second): "two types: \(name): \(last(first)), \(last(second))"
+            case .nameOfTwoKeys(let name, let first, let second): "two keys: \(name): \(first), \(second)"
+            case .tokenNotKept(let names): "token not kept: \(list(names))"
+            case .postsToItself(let names): "posts to itself: \(list(names))"
+            case .hugePayloads(let name, _): "huge payloads: \(name)"
+            }
         case .dispatchFailed: "dispatch failed"
         case .reopened: "reopened"
         }

@@ -183,7 +183,8 @@ final class Script {
                     for: Numbered.self,
                     options: .init(
                         subject: subject, from: start, excludingOwnPosts: own, lossless: lossless, queue: queue,
-                        onMissed: { count, _ in tally.miss(count) }, onUndecodable: { tally.note(.undecodable($0)) }),
+                        onMissed: { count, _ in tally.miss(count) }, onUndecodable: { tally.note(.undecodable($0, $1)) }
+                    ),
                     using: { tally.take($0.number, $0.text.utf8.count) })
             case 1:
                 try? center.addObserver(for: Flat.self, options: .init(from: start, lossless: lossless, queue: queue)) {

@@ -46,7 +46,7 @@ final class Tally: @unchecked Sendable {
 
     func note(_ diagnostic: Center.Diagnostic) {
         switch diagnostic {
-        case .undecodable(let message): take(message.notification.payload.bytes.count, 0)
+        case .undecodable(let notification, _): take(notification.payload.bytes.count, 0)
         case .missed(let count, _): miss(count)
         default: break
         }
