@@ -101,7 +101,8 @@ final class LargePosts: Sendable {
         let isMany = runs.withLock { runs in
             if runs.count >= Self.names { runs = [:] }
             var run = runs[name] ?? Run(since: now)
-            if now - run.since >= Self.second { run = Run(since: now) }
+            // Another thread may have read the clock later and counted earlier: `now` may be before `since`.
+            if now >= run.since + Self.second { run = Run(since: now) }
             run.count += 1
             runs[name] = run
             return run.count > Self.many

@@ -164,6 +164,17 @@ struct MistakeTests {
         #expect(told.all == [.hugePayloads("frames", size: 65_536)])
     }
 
+    /// Each thread reads the clock before it counts, so a thread may count a time that is earlier than the last one.
+    @Test func hugePayloadsOfSeveralThreads() {
+        let posts = LargePosts(Diagnostics())
+        posts.note("frames", now: 200)
+        posts.note("frames", now: 100)
+        for _ in 0..<20_000 {
+            let posts = LargePosts(Diagnostics())
+            DispatchQueue.concurrentPerform(iterations: 4) { _ in posts.note("frames") }
+        }
+    }
+
     @Test func hugePayloadsAreCountedHoweverTheyArePosted() throws {
         let test = try TestCenter()
         let told = Self.told(test.center)
