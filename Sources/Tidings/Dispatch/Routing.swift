@@ -13,7 +13,8 @@ extension Dispatcher {
         }
         if let own, own.subscription.isLossless { _ = LosslessRun.begin(own) }
         var names = executables
-        defer { withExtendedLifetime(names) {} }
+        // `LosslessRun` refers to the observation without a reference.
+        defer { withExtendedLifetime((names, own)) {} }
         var scratch = PayloadScratch()
         var resuming = resuming
         while true {
@@ -24,7 +25,7 @@ extension Dispatcher {
                     if lock.withLock({ roles.isStopped }) { return end() }
                     continue
                 case .failed(let error):
-                    switch goOn(after: error) {
+                    switch goOn(after: error, tenure) {
                     case .goOn:
                         names = executables
                         continue
@@ -212,7 +213,7 @@ extension Dispatcher {
 
     /// The C observer can't be used any more. If the center has ended and the center object follows its name, this goes
     /// on in the next center.
-    private func goOn(after error: SharedNotificationError) -> Routed {
+    private func goOn(after error: SharedNotificationError, _ tenure: Roles.Tenure) -> Routed {
         guard error.code == .removed, let core = lock.withLock({ core }), core.link.follows, var ended = observer.center
         else {
             return fail(error)
@@ -230,8 +231,7 @@ extension Dispatcher {
                         keep(.missed(0, nil), for: observation)
                     }
                 }
-                core.diagnostics.report(.reopened(incarnation: next.incarnation))
-                return .goOn
+                return report(.reopened(incarnation: next.incarnation), to: core.diagnostics, tenure)
             } catch {
                 // The next center has ended already, and may have a successor itself.
                 if error.code == .removed { continue }
@@ -243,6 +243,20 @@ extension Dispatcher {
             } catch {
                 return fail(error)
             }
+        }
+    }
+
+    /// Calls the diagnostics hook between two deliveries. The hook is user code: during the call, as during a closure,
+    /// a thread that ends the last observation does not wait for the leader.
+    private func report(
+        _ diagnostic: SharedNotificationCenter.Diagnostic, to diagnostics: Diagnostics, _ tenure: Roles.Tenure
+    ) -> Routed {
+        // No watch: the leader is not deposed here, because no observation is `running`.
+        lock.withLock { _ = roles.handlerBegins(others: false) }
+        diagnostics.report(diagnostic)
+        return lock.withLock {
+            _ = roles.handlerReturns(tenure)
+            return roles.isStopped ? .stopped : .goOn
         }
     }
 

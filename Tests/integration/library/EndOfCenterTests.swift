@@ -450,4 +450,42 @@ struct EndOfCenterTests {
         let pollable = try center.pollableObserver(forNames: .all)
         #expect(try pollable.next() == nil)
     }
+
+    // MARK: The report of the next center
+
+    /// The report runs on the dispatcher thread, and may wait for the thread that cancels.
+    @Test(arguments: [false, true]) func cancelDoesNotWaitForTheReportOfTheNextCenter(_ isLossless: Bool) async throws {
+        let test = try TestCenter()
+        let (center, _) = try following(test)
+        let reported = Events<Void>()
+        let gate = Gate()
+        center.onDiagnostic = { _ in
+            reported.add(())
+            gate.pass()
+        }
+        let token = try center.addObserver(for: Track.self, options: .init(lossless: isLossless)) { _ in }
+        try end(test, .removed)
+        await reported.wait(for: 1)
+        token.cancel()
+        gate.open()
+        while try center.statistics.observers > 0 { await Task.yield() }
+    }
+
+    @Test(arguments: [false, true]) func theReportOfTheNextCenterMayEndTheLastObservation(
+        _ isLossless: Bool
+    ) async throws {
+        let test = try TestCenter()
+        let (center, _) = try following(test)
+        let last = Locked<Center.ObservationToken?>(nil)
+        let reported = Events<Void>()
+        center.onDiagnostic = { _ in
+            last.withLock { $0 }?.cancel()
+            reported.add(())
+        }
+        let token = try center.addObserver(for: Track.self, options: .init(lossless: isLossless)) { _ in }
+        last.withLock { $0 = token }
+        try end(test, .removed)
+        await reported.wait(for: 1)
+        while try center.statistics.observers > 0 { await Task.yield() }
+    }
 }
