@@ -220,6 +220,7 @@ extension Dispatcher {
         }
         while true {
             if lock.withLock({ roles.isStopped }) { return .stopped }
+            leave(ended)
             do throws(SharedNotificationError) {
                 let next = try core.link.successor(of: ended)
                 ended = next
@@ -242,6 +243,15 @@ extension Dispatcher {
                 while try !observer.awaitSuccessor(), !lock.withLock({ roles.isStopped }) {}
             } catch {
                 return fail(error)
+            }
+        }
+    }
+
+    /// Nothing more arrives from a center that has ended, so no poster waits for that.
+    private func leave(_ ended: CenterHandle) {
+        lock.withLock {
+            for observation in table.observations where observation.notesArrivals {
+                observation.note(.max, in: ended.incarnation)
             }
         }
     }

@@ -85,10 +85,12 @@ extension Observation {
             guard dispatcher.thread != .current else { return }
             let before = losses
             let begun = reachedIn
-            // After a loss, the notification may never arrive. The observation may still have to move to this center.
-            // Once it is in a later center, no notification of this center is left to arrive.
-            while losses == before, !machine.isCancelled,
-                reachedIn == incarnation ? reached <= sequence : reachedIn == begun
+            // After a loss, the notification may never arrive, and after the dispatcher's end it will not. The
+            // observation may still have to move to this center. Once it is in a later center, no notification of this
+            // center is left to arrive.
+            while losses == before, !machine.isCancelled, !dispatcher.roles.isStopped,
+                reachedIn == incarnation
+                    ? reached <= sequence : reachedIn == begun && !dispatcher.incarnations.contains(incarnation)
             {
                 guard dispatcher.lock.wait(until: deadline) else { return }
             }

@@ -488,4 +488,43 @@ struct EndOfCenterTests {
         await reported.wait(for: 1)
         while try center.statistics.observers > 0 { await Task.yield() }
     }
+
+    // MARK: Posts that wait for their observers
+
+    /// If a post waited for them, it would wait for 10 s.
+    @Test(.timeLimit(.minutes(1))) func noPostWaitsForObserversThatCouldNotGoOn() async throws {
+        let test = try TestCenter()
+        let (center, _) = try following(test)
+        let failed = Events<SharedNotificationError.Code>()
+        center.onDiagnostic = { if case .dispatchFailed(let error) = $0 { failed.add(error.code) } }
+        let iterator = center.settlingMessages(Track.self, name: Track.name, subject: nil, limit: 1).makeAsyncIterator()
+        // All observer slots of the next center are taken before it gets the name, by processes that do not notice the
+        // renaming.
+        let next = try Center(named: "next", configuration: .init(directory: test.directory, observers: 2))
+        let peers = try (0..<2).map { _ in try Peer(test, named: "next", "observe", "test.name", "1") }
+        for peer in peers {
+            await expectEqual(peer.line(), "observing")
+            peer.signal(SIGSTOP)
+            try peer.waitUntilStopped()
+        }
+        #expect(rename(next.path, test.center.path) == 0)
+        await expectEqual(failed.wait(for: 1), [.tooManyObservers])
+        for number in 0..<12 { center.postSettling(Track(number), name: Track.name, subject: nil) }
+        #expect(try center.statistics.posted == 12)
+        withExtendedLifetime((iterator, peers)) {}
+    }
+
+    /// A post that was under way when the center ended may get its position after its observers have left that center.
+    @Test(.timeLimit(.minutes(1))) func noPostWaitsForObserversThatHaveLeftItsCenter() async throws {
+        let test = try TestCenter()
+        let (center, reopened) = try following(test, creation: .never)
+        let iterator = center.settlingMessages(Track.self, name: Track.name, subject: nil, limit: 1).makeAsyncIterator()
+        let incarnation = center.incarnation
+        try end(test, .removed)
+        for _ in 0..<6 { center.subjects.settle(Track.name, nil, 1000, in: incarnation) }
+        let next = try Center(named: test.name, configuration: .init(directory: test.directory))
+        await reopened.wait(for: 1)
+        for _ in 0..<6 { center.subjects.settle(Track.name, nil, 1000, in: incarnation) }
+        withExtendedLifetime((iterator, next)) {}
+    }
 }
