@@ -31,7 +31,8 @@ struct HeldItems {
     private static let reports = 1024
 
     private let kind: Kind
-    private let limit: Int
+    /// How many items wait at most.
+    let limit: Int
     /// In order. `nil` marks an item that was replaced or dropped; all elements before `first` are `nil`.
     private var items: [Item?] = []
     private var first = 0

@@ -60,6 +60,9 @@ struct ObservationMachine {
         self.held = held
         self.needsDrain = needsDrain
         self.isLossless = isLossless
+        var bounds = bounds
+        // At the end of a suspension, the buffer takes all held items. A lossless one takes them beyond its bounds.
+        if let held, !isLossless { bounds.items = max(bounds.items, held.limit) }
         buffer = DeliveryBuffer(bounds)
     }
 

@@ -91,6 +91,19 @@ import Testing
             bounds: .init(items: items, bytes: 1 << 20))
     }
 
+    /// A limit of held items may be higher than the buffer's.
+    @Test func allHeldItemsFitTheBuffer() {
+        var machine = ObservationMachine(
+            isInline: false, needsDrain: true, isLossless: false, bounds: .init(items: 4, bytes: 1 << 20),
+            held: HeldItems(.hold(limit: 6)))
+        machine.suspend()
+        for count in 1...6 { #expect(machine.keep(.missed(count, nil)) == .kept) }
+        #expect(machine.resume() == .keptAndDrain)
+        var counts: [Int] = []
+        while case .missed(let count, _)? = machine.take(for: .task) { counts.append(count) }
+        #expect(counts == [1, 2, 3, 4, 5, 6])
+    }
+
     @Test func aPlainClosureRunsOnTheDispatcherThread() {
         var machine = machine()
         #expect(machine.arrives(on: .current) == .run)
