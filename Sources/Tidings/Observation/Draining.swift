@@ -10,7 +10,8 @@ extension Observation {
     func startDrain() {
         if lane != nil { return startLane() }
         // The tasks and blocks started here must not capture the closure: it must be released when `cancel()` has
-        // returned.
+        // returned. The tasks are detached: the caller may be in the task that ends a suspension, whose task-local
+        // values are not the closure's.
         let (manner, queue, isAside) = dispatcher.lock.withLock { () -> (Manner?, DispatchQueue?, Bool) in
             // A plain closure has a drain only after it was set aside or suspended.
             if case .closure(nil, _) = self.manner, self.queue == nil {
@@ -23,9 +24,9 @@ extension Observation {
         case .closure(let given, _):
             if let queue = given ?? queue { queue.async { self.drainOnQueue(isTimed: isAside) } }
         case .mainActor:
-            Task { @MainActor in self.drainOnMainActor() }
+            Task.detached { @MainActor in self.drainOnMainActor() }
         case .isolated(let actor, _):
-            Task { await self.drain(on: actor) }
+            Task.detached { await self.drain(on: actor) }
         case .task(let executor, _):
             startTask(executor) { while await self.runNextInTask() {} }
         }
@@ -37,7 +38,7 @@ extension Observation {
             tasks += 1
             return tasks
         }
-        let task = Task(executorPreference: executor ?? ObserverExecutor.shared) { await body() }
+        let task = Task.detached(executorPreference: executor ?? ObserverExecutor.shared) { await body() }
         let isLate = dispatcher.lock.withLock {
             // The task may have ended in the meantime, and the next task may have been stored.
             if number == tasks { self.task = task }

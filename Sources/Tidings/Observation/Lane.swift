@@ -113,12 +113,12 @@ extension Observation {
         case .closure(let given, _):
             (given ?? queue)!.async { self.runLane() }
         case .mainActor:
-            Task { @MainActor in
+            Task.detached { @MainActor in
                 self.runOneOnMainActor()
                 self.leaveLane()
             }
         case .isolated(let actor, _):
-            Task {
+            Task.detached {
                 await self.runOne(on: actor)
                 self.leaveLane()
             }

@@ -315,6 +315,26 @@ struct SuspensionTests {
         token.cancel()
     }
 
+    private enum Flag {
+        @TaskLocal static var isSet = false
+    }
+
+    /// Whatever the task has that ends the suspension, the closure runs in a task of its own.
+    @Test func aClosureGetsNothingOfTheTaskThatResumes() async throws {
+        let test = try TestCenter()
+        let seen = Events<Bool>()
+        let token = try test.center.addObserver(forNames: "test.name", suspensionBehavior: .hold) { @MainActor _ in
+            seen.add(Flag.isSet)
+        }
+        let observation = try #require(token.anchor).observation
+        test.center.suspend()
+        try test.center.post(name: "test.name")
+        while observation.dispatcher.lock.withLock({ observation.machine.isIdle }) { await Task.yield() }
+        Flag.$isSet.withValue(true) { test.center.resume() }
+        await expectEqual(seen.wait(for: 1), [false])
+        token.cancel()
+    }
+
     /// An observer that drops held notifications is still told of losses. A peer may cause losses without end, so the
     /// memory is bounded: of more than 1,024 reports, the oldest are merged into one report with the same sum.
     @Test func reportsOfLossesAreBoundedWhileNotificationsAreDropped() {
