@@ -69,7 +69,7 @@ extension SharedNotificationCenter {
     /// behavior drops or coalesces are lost by request.
     ///
     /// Setting the property twice has the effect of setting it once. It is also true while ``suspend()`` has been
-    /// called more often than ``resume()``.
+    /// called more often than ``resume()``. In a forked child, the object is not suspended.
     public var isSuspended: Bool {
         get { suspension.isSuspended }
         set { suspension.change { $0.isSet = newValue } }
@@ -106,8 +106,10 @@ final class Suspension: Sendable {
         weak let observation: Observation?
     }
 
+    // At a fork, another thread of the parent may hold the lock, so a forked child has a state of its own.
+    private let local = ForkLocal { Locked(State()) }
     // Lock order: this lock, then an observation's lock. No user code runs with this lock held.
-    private let state = Locked(State())
+    private var state: Locked<State> { local.object }
 
     var isSuspended: Bool { state.withLock { $0.isSuspended } }
 

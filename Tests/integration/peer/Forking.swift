@@ -18,6 +18,8 @@ extension TestPeer {
         try post(1)
         _ = got.wait(for: 1)
         center.onDiagnostic = { _ in }
+        let suspended = try SharedNotificationCenter.sealed(named: "suspended")
+        suspended.suspend()
         // Swift hides fork; the only other thread sleeps in the dispatcher.
         typealias Fork = @convention(c) () -> Int32
         let child = unsafeBitCast(dlsym(nil, "fork")!, to: Fork.self)()
@@ -32,6 +34,7 @@ extension TestPeer {
             token.cancel()
             do { try post(4) } catch { status |= 16 }
             if !tellsDiagnostics(center, name) { status |= 32 }
+            if suspended.isSuspended { status |= 64 }
             _exit(status)
         }
         var status: Int32 = 0
