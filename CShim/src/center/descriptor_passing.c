@@ -32,9 +32,7 @@ int tidings_send(tidings_center *center, int socket, uint32_t flags) {
     const bool writable = !(flags & TIDINGS_SEND_READ_ONLY);
     if (!s->sealed)
         return tidings__fail(
-            EINVAL,
-            "can't send center \"%s\": it is a file, which its peers open by name; make one by tidings_create_sealed",
-            s->name);
+            EINVAL, "can't send center \"%s\": it is a file, which its peers open by name; send a sealed one", s->name);
     if (writable && !s->writable) return tidings__center_read_only(center, "send, for posting,");
     if (!writable && !s->observable)
         return tidings__fail(
@@ -64,7 +62,7 @@ int tidings_send(tidings_center *center, int socket, uint32_t flags) {
 static int refuse(int socket, int error) {
     const char *advice = error == EMFILE || error == ENFILE
                              ? "close some files or raise the limit (ulimit -n), and have it sent again"
-                         : error == EMSGSIZE ? "what came is none; have it sent by tidings_send"
+                         : error == EMSGSIZE ? "what came is none; have it sent by this library"
                          : error == EAGAIN   ? "nothing is there yet, so wait until it can be read"
                                              : "it must be a connected Unix socket";
     return tidings__fail(error, "can't receive a center: receiving on descriptor %d failed (%s); %s", socket,
@@ -100,7 +98,7 @@ static int adopt(const void *context, tidings__segment *segment) {
     for (int i = 0; i < count; i++) tidings__file_close(descriptors[i]);
     return tidings__fail(EBADMSG,
                          "can't receive a center on descriptor %d: what came (%d bytes, %d descriptors) is none; have "
-                         "it sent by tidings_send",
+                         "it sent by this library",
                          socket, got, count);
 }
 

@@ -229,9 +229,8 @@ int tidings__center_place(const tidings_center *center) {
 }
 
 int tidings__center_read_only(const tidings_center *center, const char *what) {
-    return tidings__fail(
-        EACCES, "can't %s center \"%s\": it was opened for reading alone; open it without TIDINGS_OPEN_READ_ONLY", what,
-        center->segment.name);
+    return tidings__fail(EACCES, "can't %s center \"%s\": it was opened for reading alone; open it for posting, too",
+                         what, center->segment.name);
 }
 
 int tidings_remove(const char *name, const tidings_configuration *configuration) {

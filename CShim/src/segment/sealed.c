@@ -91,7 +91,7 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
     if (result == 0 && !tidings__file_sealed(descriptors[0]))
         result = tidings__segment_refuse(
             segment, EPERM, "receive",
-            "it isn't sealed, so its sender could cut it short; have it made by tidings_create_sealed");
+            "it isn't sealed, so its sender could cut it short; have it created as a sealed one");
     if (result == 0) {
         segment->fd = descriptors[0];
         segment->writable = count > 1;
@@ -101,7 +101,7 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
     if (result == 0) result = check_size(segment, &identity, largest);
     if (result == 0 && segment->writable && count != (identity.writers_file ? 3 : 2))
         result = tidings__segment_refuse(segment, EBADMSG, "receive",
-                                         "%d descriptors came with it; have it sent by tidings_send", count);
+                                         "%d descriptors came with it; have it sent by this library", count);
     if (result == 0) result = tidings__segment_map(segment, &identity);
     if (result == 0 && identity.writers_file != 0) {
         segment->observable = true;
@@ -112,7 +112,7 @@ int tidings__segment_adopt(const char *name, const int *descriptors, int count, 
         if (!tidings__file_is(descriptors[1], segment->device, segment->inode))
             result = tidings__segment_refuse(
                 segment, EBADMSG, "receive",
-                "the descriptors that came with it belong to another one; have it sent by tidings_send");
+                "the descriptors that came with it belong to another one; have it sent by this library");
         else
             segment->fd = descriptors[1];
     }

@@ -69,7 +69,7 @@ int tidings__writers_file_adopt(tidings__segment *segment, int mapped, int locks
     if (!right)
         return tidings__segment_refuse(
             segment, EBADMSG, "receive",
-            "the descriptors that came with it belong to another one; have it sent by tidings_send");
+            "the descriptors that came with it belong to another one; have it sent by this library");
     const int result = tidings__map(mapped, writers_file_size(segment), true, &segment->writers_file_base);
     if (result != 0)
         return tidings__segment_refuse(segment, -result, "receive",

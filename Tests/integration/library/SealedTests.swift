@@ -63,8 +63,12 @@ struct SealedTests {
         let (near, far) = pair()
         defer { close(far) }
         let test = try TestCenter()
-        let code = #expect(throws: SharedNotificationError.self) { try test.center.send(over: near) }?.code
-        #expect(code == .invalidArgument)
+        let file = #expect(throws: SharedNotificationError.self) { try test.center.send(over: near) }
+        #expect(file?.code == .invalidArgument)
+        #expect(Glibc.send(near, "junk", 4, 0) == 4)
+        let junk = #expect(throws: SharedNotificationError.self) { _ = try Center(receivedOver: far) }
+        #expect(junk?.code == .notACenter)
+        for error in [file, junk] { #expect(error?.message.contains("tidings_") == false) }
         close(near)
         let gone = #expect(throws: SharedNotificationError.self) { _ = try Center(receivedOver: far) }?.code
         #expect(gone == .system(ECONNRESET))
