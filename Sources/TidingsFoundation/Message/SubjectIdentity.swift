@@ -47,17 +47,24 @@ final class SubjectIdentity: Sendable {
     }
 
     private func text(of subject: AnyObject) -> String {
+        // Released without the lock: one may be the last reference, and a deinit may use subjects.
+        var alive: [AnyObject] = []
         let number = numbers.withLock { numbers in
             let address = ObjectIdentifier(subject)
             if let entry = numbers.entries[address], entry.object === subject { return entry.number }
             if numbers.entries.count >= numbers.limit {
-                numbers.entries = numbers.entries.filter { $0.value.object != nil }
+                numbers.entries = numbers.entries.filter { _, entry in
+                    guard let object = entry.object else { return false }
+                    alive.append(object)
+                    return true
+                }
                 numbers.limit = max(64, 2 * numbers.entries.count)
             }
             defer { numbers.next += 1 }
             numbers.entries[address] = Entry(subject, numbers.next)
             return numbers.next
         }
+        withExtendedLifetime(alive) {}
         return "object \(number) of \(String(process, radix: 16))"
     }
 }
