@@ -61,6 +61,31 @@ void a_forked_child_goes_on(void) {
     CHECK(state == 10, "%llu", (unsigned long long)state);
 }
 
+static void registers_first_thing(void) {
+    int its, its_own;
+    const int fresh = descriptor_of("com.example.a", &its), of_self = descriptor_of("self.a", &its_own);
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(fresh) == its, "the first call after the fork");
+    OK(notify_post("self.a"));
+    CHECK(read_token(of_self) == its_own, "a domain that its parent has not opened");
+}
+
+static void registers_elsewhere_first(void) {
+    int its_own;
+    const int of_self = descriptor_of("self.a", &its_own);
+    OK(notify_post("com.example.a"));
+    CHECK(is_new(token), "its first call for the domain of its parent");
+    OK(notify_post("self.a"));
+    CHECK(read_token(of_self) == its_own, "the pipe from before");
+}
+
+void a_forked_child_is_delivered_to_whatever_it_calls_first(void) {
+    token = check_of("com.example.a");
+    CHECK(is_new(token), "first");
+    ends_well(start(registers_first_thing));
+    ends_well(start(registers_elsewhere_first));
+}
+
 static void *posts(void *argument) {
     _Atomic bool *stop = argument;
     while (!*stop) {

@@ -159,6 +159,8 @@ uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int f
                             "can't register a descriptor with flags %#x: pass 0 or NOTIFY_REUSE", (unsigned)flags);
     // Count the token before registering it, so that another thread's cancel does not close the pipe meanwhile.
     pthread_mutex_lock(&notify__lock);
+    // Before a forked child makes its first pipe: later, this call would close that pipe too.
+    notify__pipes_forget();
     notify__pipe *pipe = flags & NOTIFY_REUSE ? find(*notify_fd) : make();
     const int failed = errno;
     if (pipe) pipe->tokens++;
