@@ -86,6 +86,28 @@ void a_forked_child_is_delivered_to_whatever_it_calls_first(void) {
     ends_well(start(registers_elsewhere_first));
 }
 
+static int suspended;
+
+static void resumes(void) {
+    OK(notify_resume(suspended));
+    OK(notify_suspend_pid(getpid()));
+    OK(notify_resume_pid(getpid()));
+}
+
+void a_forked_child_delivers_nothing_for_its_parent(void) {
+    int other;
+    const int pipe = descriptor_of("com.example.a", &suspended), second = descriptor_of("com.example.a", &other);
+    OK(notify_suspend(suspended));
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(second) == other, "delivered to the other token");
+    // Deliveries are made under a lock that a suspension takes: after it, the suspended token is due.
+    OK(notify_suspend(other));
+    ends_well(start(resumes));
+    CHECK(!is_readable(pipe), "the child has written the token that its parent has suspended");
+    OK(notify_resume(suspended));
+    CHECK(read_token(pipe) == suspended && !is_readable(pipe), "resumed in the parent");
+}
+
 static void *posts(void *argument) {
     _Atomic bool *stop = argument;
     while (!*stop) {

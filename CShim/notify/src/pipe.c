@@ -141,6 +141,7 @@ uint32_t notify__pipes_full(struct pollfd *polls, uint32_t most) {
 }
 
 void notify__pipes_flush(void) {
+    notify__pipes_forget();  // the worker of a forked child: the tokens that wait are its parent's to write
     for (notify__pipe *pipe = pipes; pipe; pipe = pipe->next) {
         while (pipe->waiting && pipe->writer >= 0 && written(pipe, pipe->waiting)) wait_ends(pipe, pipe->waiting);
     }

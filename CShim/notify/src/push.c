@@ -14,6 +14,10 @@ typedef struct dispatcher {
 } dispatcher;
 
 void notify__deliver(notify__token *token) {
+    const notify__name *name = atomic_load_explicit(&token->name, memory_order_relaxed);
+    const notify__domain *domain = atomic_load_explicit(&name->domain, memory_order_relaxed);
+    // A forked child that has not renewed the domain: the token's signal, pipe or handler is its parent's.
+    if (atomic_load_explicit(&domain->stale, memory_order_relaxed)) return;
     if (token->suspensions > 0 || notify__process_suspensions > 0) {
         token->due = true;
         return;
