@@ -1,6 +1,7 @@
 // Threads that register, cancel, post and ask, for all they are worth: each with tokens of its own, and all with the
 // same.
 #include <pthread.h>
+#include <sched.h>
 
 #include "peer.h"
 
@@ -12,6 +13,37 @@ static uint64_t next_of(uint64_t *state) {
     *state ^= *state >> 7;
     *state ^= *state << 17;
     return *state;
+}
+
+static int shared_token;
+static _Atomic uint64_t reports;
+static _Atomic bool reported_all;
+
+static void *checks(void *argument) {
+    (void)argument;
+    // Only few checks are followed by a yield, so that most threads that the kernel interrupts are in a check.
+    for (uint32_t i = 1; !atomic_load(&reported_all); i++) {
+        if (is_new(shared_token)) atomic_fetch_add(&reports, 1);
+        if (i % 4096 == 0) sched_yield();
+    }
+    return NULL;
+}
+
+void threads_that_check_one_token_report_each_post_once(void) {
+    pthread_t threads[THREADS];
+    shared_token = check_of("com.example.a");
+    CHECK(is_new(shared_token), "first");
+    for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, checks, NULL);
+    const uint64_t wanted = SANITIZED ? 300 : 5000;
+    for (uint64_t posts = 1; posts <= wanted; posts++) {
+        OK(notify_post("com.example.a"));
+        while (atomic_load(&reports) < posts) sched_yield();
+        CHECK(atomic_load(&reports) == posts, "%llu reports of %llu posts", (unsigned long long)reports,
+              (unsigned long long)posts);
+    }
+    atomic_store(&reported_all, true);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    CHECK(!is_new(shared_token) && atomic_load(&reports) == wanted, "once each");
 }
 
 static void *races(void *argument) {

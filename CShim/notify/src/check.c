@@ -17,11 +17,17 @@ uint32_t notify_check(int number, int *check) {
     if (__builtin_expect(!token, 0)) return notify__fail_token("check", number);
     const notify__name *name = name_of(token);
     notify__refresh(atomic_load_explicit(&name->domain, memory_order_acquire));
-    uint64_t now = atomic_load_explicit(&name->count, memory_order_acquire);
-    // Written only if it changes. If two threads check at the same time, one of them receives 1.
-    if (atomic_load_explicit(&token->checked, memory_order_relaxed) != now)
-        *check = atomic_exchange_explicit(&token->checked, now, memory_order_relaxed) != now;
-    return NOTIFY_STATUS_OK;
+    for (;;) {
+        // Before the count, with acquire: a `checked` that another thread has stored is never later than `now`. So
+        // `checked` does not go back, and no post is reported twice.
+        uint64_t before = atomic_load_explicit(&token->checked, memory_order_acquire);
+        const uint64_t now = atomic_load_explicit(&name->count, memory_order_acquire);
+        if (before == now) return NOTIFY_STATUS_OK;
+        *check = atomic_compare_exchange_strong_explicit(&token->checked, &before, now, memory_order_release,
+                                                         memory_order_relaxed);
+        // Otherwise another thread has checked the token meanwhile, and may have counted fewer posts.
+        if (*check) return NOTIFY_STATUS_OK;
+    }
 }
 
 uint32_t notify_peek(int number, uint32_t *val) {
