@@ -69,6 +69,25 @@ void a_full_pipe_coalesces_and_loses_nothing(void) {
     CHECK(read_token(descriptor) == token, "the registration lives");
 }
 
+void each_of_very_many_full_pipes_continues_once_it_is_read(void) {
+    enum { PIPES = 300, HOLDS = 1024 };
+    int tokens[PIPES], descriptors[PIPES], last;
+    for (int i = 0; i < PIPES; i++) {
+        descriptors[i] = descriptor_of("com.example.a", &tokens[i]);
+        CHECK(fcntl(descriptors[i], F_SETPIPE_SZ, 4096) == 4096, "errno %d", errno);
+    }
+    const int other = descriptor_of("com.example.a", &last);
+    // Many more than a pipe holds: meanwhile the thread that waits for room has begun to sleep.
+    for (int i = 0; i < HOLDS + 300; i++) {
+        OK(notify_post("com.example.a"));
+        CHECK(read_token(other) == last, "post %d", i);
+    }
+    // Deliveries are made under a lock that a suspension takes: after it, each token waits for room.
+    OK(notify_suspend(last));
+    for (int i = 0; i < PIPES; i += PIPES - 1)
+        for (int k = 0; k < HOLDS + 1; k++) CHECK(read_token(descriptors[i]) == tokens[i], "pipe %d, token %d", i, k);
+}
+
 void a_descriptor_closed_by_the_program_faults_no_process(void) {
     int token, other;
     const int descriptor = descriptor_of("com.example.a", &token), second = descriptor_of("com.example.a", &other);

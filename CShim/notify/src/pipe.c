@@ -135,8 +135,11 @@ void notify__pipes_forget(void) {
 
 uint32_t notify__pipes_full(struct pollfd *polls, uint32_t most) {
     uint32_t count = 0;
-    for (notify__pipe *pipe = pipes; pipe && count < most; pipe = pipe->next)
-        if (pipe->waiting && pipe->writer >= 0) polls[count++] = (struct pollfd){.fd = pipe->writer, .events = POLLOUT};
+    for (const notify__pipe *pipe = pipes; pipe; pipe = pipe->next) {
+        if (!pipe->waiting || pipe->writer < 0) continue;
+        if (count < most) polls[count] = (struct pollfd){.fd = pipe->writer, .events = POLLOUT};
+        count++;
+    }
     return count;
 }
 

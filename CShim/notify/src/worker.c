@@ -3,31 +3,46 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define PIPES_MOST 256u  // pipes polled at a time
+#define FIXED 3u           // descriptors polled beside the full pipes
+#define FEW (FIXED + 64u)  // as many need no memory from the heap
+#define RETRY_MS 100       // when there is no memory to poll every full pipe
 
 static int wake = -1;  // an eventfd
 static bool running;
 
+static int64_t earlier(int64_t a, int64_t b) { return a < 0 || (b >= 0 && b < a) ? b : a; }  // -1: never
+
 static void *run(void *argument) {
     (void)argument;
-    struct pollfd polls[PIPES_MOST + 3];
+    struct pollfd few[FEW], *polls = few;
+    uint32_t room = FEW;
     pthread_mutex_lock(&notify__lock);
     for (;;) {
         notify__removals_look();
         notify__pipes_flush();
-        int64_t due = notify__monitors_due();
-        const int64_t pushes_due = notify__pushes_due();
-        if (due < 0 || (pushes_due >= 0 && pushes_due < due)) due = pushes_due;
-        uint32_t count = 0;
-        polls[count++] = (struct pollfd){.fd = wake, .events = POLLIN};
-        polls[count++] = (struct pollfd){.fd = notify__monitors_descriptor(), .events = POLLIN};
-        polls[count++] = (struct pollfd){.fd = notify__removals_descriptor(), .events = POLLIN};
-        count += notify__pipes_full(&polls[count], PIPES_MOST);
+        int64_t due = earlier(notify__monitors_due(), notify__pushes_due());
+        uint32_t full = notify__pipes_full(polls + FIXED, room - FIXED);
+        if (FIXED + full > room) {
+            struct pollfd *more = malloc(2 * (FIXED + full) * sizeof *more);
+            if (more) {
+                if (polls != few) free(polls);
+                polls = more;
+                room = 2 * (FIXED + full);
+                (void)notify__pipes_full(polls + FIXED, full);
+            } else {
+                full = room - FIXED;
+                due = earlier(due, RETRY_MS);
+            }
+        }
+        polls[0] = (struct pollfd){.fd = wake, .events = POLLIN};
+        polls[1] = (struct pollfd){.fd = notify__monitors_descriptor(), .events = POLLIN};
+        polls[2] = (struct pollfd){.fd = notify__removals_descriptor(), .events = POLLIN};
         pthread_mutex_unlock(&notify__lock);
-        (void)poll(polls, count, (int)due);
+        (void)poll(polls, FIXED + full, (int)due);
         uint64_t turns;
         if (polls[0].revents) (void)!read(wake, &turns, sizeof turns);
         pthread_mutex_lock(&notify__lock);

@@ -8,7 +8,7 @@
 #include "internal.h"
 
 // Under notify__lock.
-uint32_t notify__pipes_full(struct pollfd *polls, uint32_t most);
+uint32_t notify__pipes_full(struct pollfd *polls, uint32_t most);  // returns how many are full, also beyond `most`
 void notify__pipes_flush(void);
 void notify__pipes_forked(void);
 
