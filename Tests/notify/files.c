@@ -1,5 +1,6 @@
 // Tokens that follow a file.
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -74,6 +75,33 @@ void a_monitored_file_is_told_of_for_the_events_that_were_asked_for(void) {
     CHECK(!is_readable(of_longer), "as long as before");
     close(file);
     unlink(moved);
+}
+
+static char changed[512];
+
+static void changes_without_end(void) {
+    char second[520];
+    snprintf(second, sizeof second, "%s.second", changed);
+    const int files[2] = {open(changed, O_CREAT | O_RDWR, 0600), open(second, O_CREAT | O_RDWR, 0600)};
+    // Two files by turns: the kernel merges equal events that follow each other.
+    for (int i = 0;; i++) CHECK(pwrite(files[i % 2], "x", 1, 0) == 1, "errno %d", errno);
+}
+
+void a_file_that_changes_without_end_holds_nothing_up(void) {
+    int tokens[100];
+    snprintf(changed, sizeof changed, "%s/watched", getenv("TIDINGS_DIRECTORY"));
+    for (int i = 0; i < 100; i++) {
+        tokens[i] = check_of("com.example.a");
+        CHECK(is_new(tokens[i]), "first");
+        OK(notify_monitor_file(tokens[i], changed, 0));
+    }
+    const pid_t pid = start(changes_without_end);
+    for (int round = 0; round < 5; round++) {
+        while (!is_new(tokens[round])) sched_yield();
+        OK(notify_cancel(check_of("com.example.b")));
+    }
+    kill(pid, SIGKILL);
+    CHECK(waitpid(pid, NULL, 0) == pid, "errno %d", errno);
 }
 
 void many_changes_of_a_file_are_few_deliveries(void) {

@@ -104,15 +104,15 @@ static void changed(const struct inotify_event *event) {
     }
 }
 
+// One read for each turn of the worker: events may come faster than they are read, and the turn ends with the
+// deliveries and gives the lock to other threads.
 void notify__monitors_read(void) {
     _Alignas(struct inotify_event) char events[16384];
-    ssize_t size;
-    while (inotify >= 0 && (size = read(inotify, events, sizeof events)) > 0) {
-        for (char *at = events; at < events + size;) {
-            const struct inotify_event *event = (const struct inotify_event *)at;
-            changed(event);
-            at += sizeof *event + event->len;
-        }
+    const ssize_t size = inotify >= 0 ? read(inotify, events, sizeof events) : 0;
+    for (const char *at = events; at < events + size;) {
+        const struct inotify_event *event = (const struct inotify_event *)at;
+        changed(event);
+        at += sizeof *event + event->len;
     }
 }
 

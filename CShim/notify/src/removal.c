@@ -44,7 +44,8 @@ int notify__removals_descriptor(void) { return inotify; }
 
 void notify__removals_read(void) {
     char events[4096];
-    while (inotify >= 0 && read(inotify, events, sizeof events) > 0) doubtful = true;
+    // One read for each turn of the worker: events may come faster than they are read.
+    if (inotify >= 0 && read(inotify, events, sizeof events) > 0) doubtful = true;
 }
 
 void notify__removals_look(void) {
