@@ -148,6 +148,32 @@ void deliveries_begin_again_once_there_is_room_for_a_thread(void) {
     CHECK(read_token(descriptor) == delivered, "what is posted now");
 }
 
+// The successor has no room for this process's observers at first. Its names continue once it has, without a call.
+void names_continue_once_the_successor_has_room_for_observers(void) {
+    notify_set_options(NOTIFY_OPT_REGEN);
+    int delivered, late;
+    const int descriptor = descriptor_of("com.example.a", &delivered), checked = check_of("com.example.a");
+    CHECK(is_new(checked), "first");
+    char directory[512], path[1024];
+    snprintf(directory, sizeof directory, "%s/beside", getenv("TIDINGS_DIRECTORY"));
+    CHECK(mkdir(directory, 0700) == 0, "errno %d", errno);
+    const tidings_configuration beside = {.directory = directory, .observers = 2};
+    tidings_center *successor;
+    tidings_observer *observers[2];
+    CHECK(tidings_open("default", &beside, &successor) == 0, "not created");
+    for (int i = 0; i < 2; i++) CHECK(tidings_observer_open(successor, 0, &observers[i]) == 0, "observer %d", i);
+    snprintf(path, sizeof path, "%s%s", getenv("TIDINGS_DIRECTORY"), strrchr(tidings_path(successor), '/'));
+    CHECK(rename(tidings_path(successor), path) == 0, "errno %d", errno);
+    while (notify_register_check("com.example.late", &late) == NOTIFY_STATUS_OK) OK(notify_cancel(late));
+    EXPECT(NOTIFY_STATUS_FAILED, notify_register_check("com.example.late", &late));
+    for (int i = 0; i < 2; i++) tidings_observer_close(observers[i]);
+    // Something may have been lost, so each token is told.
+    CHECK(read_token(descriptor) == delivered && is_new(checked), "the change");
+    CHECK(!is_new(checked), "once");
+    ends_well(start(posts_once));
+    CHECK(read_token(descriptor) == delivered && is_new(checked), "posted in the successor");
+}
+
 // The kernel reports an unlinked file before its path leads nowhere, and on two processors a thread that hears of it
 // may look in between. Here the first looks of each thread do.
 static char slow_path[512];

@@ -184,6 +184,7 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
 }
 
 uint32_t notify__domain_listen(notify__domain *domain) {
+    if (domain->unfinished) return notify__domain_renew(domain, false);
     if (domain->pull.observer) return NOTIFY_STATUS_OK;
     if (!notify__reading_begin(domain))
         return notify__fail(
@@ -242,6 +243,7 @@ static void push_again(notify__name *name) {
 uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     const bool child = atomic_load_explicit(&domain->stale, memory_order_relaxed);
     const bool another = anew || (child && domain->kind == NOTIFY__SELF);
+    const bool resumes = domain->unfinished;
     tidings_center *center = atomic_load_explicit(&domain->center, memory_order_relaxed);
     if (another) {
         const int error = open_center(domain, &center, &domain->read_only);
@@ -257,7 +259,7 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     }
     notify__push_forget(domain, child);
     // An earlier try may have closed the old observer and then failed: then the names show whether the domain listens.
-    listening = domain->pull.observer != NULL;
+    listening = domain->pull.observer != NULL || resumes;
     notify__names_each(domain, note_listening);
     const bool listens = listening;
     tidings_observer_close(domain->pull.observer);
@@ -276,7 +278,7 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     uint32_t status = NOTIFY_STATUS_OK;
     if (listens) {
         status = notify__status(tidings_observer_open(center, TIDINGS_OBSERVE_BARE, &domain->pull.observer));
-        bool all = anew;
+        bool all = anew || resumes;
         if (status == NOTIFY_STATUS_OK) {
             if (!another) (void)tidings_observer_seek(domain->pull.observer, position);
             pull_history = !another;
@@ -289,7 +291,7 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
         }
         // Lost posts can't be assigned to a name any more: each name may have had one. Before the position is stored: a
         // thread that then finds the center quiet does not look further.
-        if (all) notify__names_each(domain, count_one);
+        if (all && (status == NOTIFY_STATUS_OK || !resumes)) notify__names_each(domain, count_one);
         if (status == NOTIFY_STATUS_OK) {
             atomic_store_explicit(&domain->position, tidings_observer_position(domain->pull.observer),
                                   memory_order_release);
@@ -298,7 +300,13 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     }
     if (status == NOTIFY_STATUS_OK) atomic_store_explicit(&domain->stale, 0, memory_order_release);
     notify__reading_end(domain);
-    if (anew && status == NOTIFY_STATUS_OK) notify__names_each(domain, push_again);
+    // For example, all observer entries of the center are taken. A forked child tries again in its next check that
+    // finds something new. If the center has ended already, the next renewal opens its successor.
+    domain->unfinished = status == NOTIFY_STATUS_FAILED && !child;
+    if ((anew || resumes) && status == NOTIFY_STATUS_OK) notify__names_each(domain, push_again);
+    // The worker itself resumes: do not wake it, or it would try again at once.
+    if (domain->unfinished && resumes && !another) return status;
+    if (domain->unfinished) notify__worker_wake();
     notify__removal_watch(domain);
     return status;
 }

@@ -100,6 +100,7 @@ struct notify__domain {
     _Atomic bool read_only;
     _Atomic uint32_t states_left;     // names without a state that may be set before this process counts again
     _Atomic uint64_t states_full_at;  // the position at which a count found no room; UINT64_MAX: none did
+    bool unfinished;                  // no observer in its new center yet; the worker tries again each second
     int watch;                        // the inotify watch for its removal; -1: none
 
     notify__view pull, push;
@@ -131,7 +132,7 @@ bool notify__may_post_reserved(const char *what, const char *name) __attribute__
 // false and this process does not have the domain open: NULL and NOTIFY_STATUS_OK.
 notify__domain *notify__domain_of(const char *name, size_t length, bool opening, uint32_t *status);
 // For a forked child: opens new observers at the positions of the old ones. After the center was removed (`anew`):
-// opens its successor, and observers there. Under notify__lock.
+// opens its successor, and observers there. If the domain is `unfinished`: opens the observers. Under notify__lock.
 uint32_t notify__domain_renew(notify__domain *domain, bool anew);
 // After a call on `center` failed: true if the domain has another center now.
 bool notify__domain_recover(notify__domain *domain, const tidings_center *center, int error);

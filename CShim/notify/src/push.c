@@ -197,10 +197,17 @@ static void try_again(notify__name *name) {
 }
 
 int64_t notify__pushes_due(void) {
-    if (!unserved) return -1;
-    unserved = false;
-    for (notify__domain *domain = notify__domains; domain; domain = domain->next) notify__names_each(domain, try_again);
-    return unserved ? 1000 : -1;
+    bool unfinished = false;
+    for (notify__domain *domain = notify__domains; domain; domain = domain->next) {
+        if (domain->unfinished) (void)notify__domain_renew(domain, false);
+        unfinished |= domain->unfinished;
+    }
+    if (unserved) {
+        unserved = false;
+        for (notify__domain *domain = notify__domains; domain; domain = domain->next)
+            notify__names_each(domain, try_again);
+    }
+    return unserved || unfinished ? 1000 : -1;
 }
 
 static void forget(notify__name *name) { name->push = 0; }

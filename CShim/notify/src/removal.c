@@ -53,6 +53,7 @@ void notify__removals_look(void) {
         doubtful = false;
         for (notify__domain *domain = notify__domains; domain; domain = domain->next) {
             if (!is_gone(domain) || notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) continue;
+            if (!is_gone(domain)) continue;  // there is a successor, and the renewal is unfinished
             // There is no successor yet: its owner, another user, has to create it, and any new file in the directory
             // may be it. Or the old center is being deleted at this moment.
             char path[PATH_MAX];

@@ -17,7 +17,8 @@ void notify__monitors_read(void);
 int64_t notify__monitors_due(void);  // delivers what is due; returns milliseconds until the next; -1: none
 void notify__monitors_forked(void);
 
-// Retries what notify__push_again could not begin. Returns milliseconds until the next try; -1: none.
+// Retries what notify__push_again could not begin, and unfinished renewals. Returns milliseconds until the next try;
+// -1: none.
 int64_t notify__pushes_due(void);
 
 int notify__removals_descriptor(void);
