@@ -227,6 +227,20 @@ void a_users_names_are_in_that_users_center(void) {
     EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_register_check(name, &none));
 }
 
+void an_invalid_configuration_is_not_said_of_the_name(void) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/notify.conf", getenv("TIDINGS_DIRECTORY"));
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL, "errno %d", errno);
+    fprintf(file, "center = a/b\n");
+    fclose(file);
+    setenv("TIDINGS_NOTIFY_CONFIGURATION", path, 1);
+    int token;
+    EXPECT(NOTIFY_STATUS_FAILED, notify_post("com.example.a"));
+    EXPECT(NOTIFY_STATUS_FAILED, notify_register_check("com.example.a", &token));
+    CHECK(strstr(tidings_last_error(), "a/b"), "%s", tidings_last_error());
+}
+
 void names_of_no_user_are_not_authorized(void) {
     const char *const names[] = {
         "user.uid.",      "user.uid.x",  "user.uid..a", "user.uid.0a",         "user.uid.00",

@@ -51,7 +51,8 @@ extern "C" {
 #define NOTIFY_STATUS_SERVER_NOT_FOUND 9  /**< the name's center does not exist, or was removed */
 /** a required argument is NULL (for a name, token, port or descriptor: INVALID_NAME and so on) */
 #define NOTIFY_STATUS_NULL_INPUT 10
-#define NOTIFY_STATUS_FAILED 1000000      /**< no memory, no descriptor, no room; see `tidings_last_error()` */
+/** no memory, no descriptor, no room, or an invalid /etc/tidings/notify.conf; see `tidings_last_error()` */
+#define NOTIFY_STATUS_FAILED 1000000
 
 #define NOTIFY_REUSE 0x00000001  /**< use the descriptor that the caller passes */
 #define NOTIFY_TOKEN_INVALID -1  /**< no registration has this token */

@@ -23,7 +23,7 @@ uint32_t notify__status(int error) {
         case EROFS: return NOTIFY_STATUS_NOT_AUTHORIZED;
         case ESTALE:
         case ENOENT: return NOTIFY_STATUS_SERVER_NOT_FOUND;
-        case EINVAL: return NOTIFY_STATUS_INVALID_NAME;
+        // EINVAL too: every name is valid in a center (text.c), so notify.conf is invalid.
         default: return NOTIFY_STATUS_FAILED;
     }
 }
