@@ -168,6 +168,7 @@ uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int f
     notify__pipe *pipe = flags & NOTIFY_REUSE ? find(*notify_fd) : make();
     const int failed = errno;
     if (pipe) pipe->tokens++;
+    const int reader = pipe ? pipe->reader : -1;
     pthread_mutex_unlock(&notify__lock);
     if (!pipe && flags & NOTIFY_REUSE)
         return notify__fail(NOTIFY_STATUS_INVALID_FILE,
@@ -178,7 +179,7 @@ uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int f
     notify__token like = {.pipe = pipe};
     const uint32_t status = notify__register(name, out_token, &like);
     if (status == NOTIFY_STATUS_OK) {
-        *notify_fd = pipe->reader;
+        *notify_fd = reader;  // not from the pipe: another thread may have canceled the token already
         return status;
     }
     pthread_mutex_lock(&notify__lock);
