@@ -1,5 +1,5 @@
-// Queries of a token: was its name posted, and how often. They allocate no memory. They take a lock only to take new
-// posts.
+// Queries of a token: was its name posted, and how often. They allocate no memory. If the center has new posts, they
+// take the lock `reading` to count them.
 #include "internal.h"
 
 static inline notify__name *name_of(const notify__token *token) {

@@ -64,7 +64,7 @@ struct notify__name {
     uint64_t hash;
     notify__text text;
     uint32_t pull, push;  // subscriptions; 0: none of its own
-    uint32_t moved;       // its subscription to be, while `notify__view_narrow` runs
+    uint32_t moved;       // its new subscription while `notify__view_narrow` runs; otherwise 0
     uint32_t token_count;
     notify__token *deliveries;  // tokens with a signal, pipe or handler
     notify__name *idle_next, *idle_previous;
@@ -88,10 +88,11 @@ typedef struct notify__view {
 #define NOTIFY__NOWHERE UINT64_MAX
 
 struct notify__domain {
-    // Replaced after its removal. The old handle stays open, as other threads may use it.
+    // Replaced after its removal. The old handle stays open, as other threads may use it: each removal costs this
+    // process a descriptor and a mapping.
     _Atomic(tidings_center *) center;
-    // All posts before it have been counted. NOWHERE: the domain is changing to `center`; wait for `reading`. Written
-    // under `reading`.
+    // All posts before it have been counted. NOWHERE: the domain is changing to `center`, or is `unfinished`; a check
+    // then waits for `reading`. Written under `reading`.
     _Atomic uint64_t position;
     _Atomic uint32_t stale;     // this is a forked child; the observers are its parent's
     _Atomic uintptr_t reading;  // a lock: the thread that takes posts; 0: free
@@ -167,7 +168,7 @@ static inline void notify__settle(notify__domain *domain) {
         notify__pull(domain);
 }
 
-// MARK: Names looked at (names.c). Under notify__lock
+// MARK: The table of names (names.c). Under notify__lock
 
 notify__name *notify__name_find(const notify__domain *domain, const char *text, size_t length);
 uint32_t notify__name_join(notify__domain *domain, const notify__text *text, notify__name **name);  // adds a token
@@ -175,7 +176,7 @@ void notify__name_leave(notify__name *name);
 uint32_t notify__name_pull(notify__name *name, bool history);  // subscribes the pull observer to it. Under `reading`
 void notify__names_each(notify__domain *domain, void (*each)(notify__name *name));
 
-// MARK: What observers look at (looking.c). Under notify__lock
+// MARK: Subscriptions of the observers (looking.c). Under notify__lock
 
 // An observer with at most so many names removes them one by one: up to some 20 µs each.
 #define NOTIFY__NAMES_FEW 1024u
@@ -188,7 +189,7 @@ bool notify__look_away(notify__view *view, uint32_t *subscription);  // false: t
 bool notify__look_away_many(notify__view *view, const uint32_t *subscriptions, uint32_t count);
 // If the view has a subscription to all names, and the center has room for its names by now: subscribes to each name
 // that has tokens (for the push view: deliveries) and no subscription, and ends the subscription to all names. Passes
-// what the observer has meanwhile to `hand`: nothing is lost. Only the thread that may call `tidings_next` calls this.
+// the deliveries of the meantime to `hand`, so none is lost. Only the thread that may call `tidings_next` calls this.
 void notify__view_narrow(notify__domain *domain, notify__view *view,
                          void (*hand)(notify__domain *domain, const tidings_delivery *delivery));
 
@@ -239,7 +240,7 @@ void notify__tokens_each(void (*each)(notify__token *token));
 // Copies signal, pipe and handler of `like`, which is no token itself.
 uint32_t notify__register(const char *name, int *number, notify__token *like);
 extern uint32_t notify__process_suspensions;      // of notify_suspend_pid. Under notify__lock
-void notify__deliver(notify__token *token);       // if it is suspended, marks it as due
+void notify__deliver(notify__token *token);       // if it is suspended, marks it as due; in a child, not for its parent
 uint32_t notify__push_begin(notify__name *name);  // from now on its posts are delivered
 void notify__push_again(notify__name *name);  // the same in another center; if it fails, the worker retries each second
 void notify__deliver_all(notify__name *name);  // delivers to each of its tokens, regardless of posts

@@ -99,7 +99,7 @@ static void idle_end(notify__domain *domain, notify__name *name) {
     domain->idle_count--;
 }
 
-// The pull observer has no subscription to it any more, but the dispatcher still has one.
+// For a name in the table to which the dispatcher still has a subscription, and the pull observer has none any more.
 static uint32_t join_again(notify__domain *domain, notify__name *name, notify__name **result) {
     if (!notify__reading_begin(domain))
         return notify__fail(NOTIFY_STATUS_FAILED, "can't register inside a signal handler; register outside");
@@ -171,7 +171,8 @@ static void drop_idle(notify__domain *domain) {
 }
 
 // Removes the oldest names without tokens, together, until NOTIFY__IDLE_MOST are left. Called when three quarters of
-// very many names have no tokens. The cost is in proportion to all names, so at most to four thirds of those that go.
+// very many names have no tokens. The time is in proportion to all names, and all names are at most four thirds of the
+// removed ones.
 static void drop_many_idle(notify__domain *domain) {
     const uint32_t dropped = domain->idle_count - NOTIFY__IDLE_MOST;
     uint32_t count = 0, *subscriptions = malloc(dropped * sizeof *subscriptions);

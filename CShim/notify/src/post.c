@@ -72,9 +72,8 @@ static void keep(uint64_t hash, const char *name, size_t length, const notify__t
         0)
         return;
     for (uint32_t at = (uint32_t)hash % PLACES;; at = (at + 1) % PLACES) {
-        posted *nobody = NULL;
-        if (atomic_compare_exchange_strong_explicit(&places[at], &nobody, p, memory_order_release,
-                                                    memory_order_relaxed))
+        posted *empty = NULL;
+        if (atomic_compare_exchange_strong_explicit(&places[at], &empty, p, memory_order_release, memory_order_relaxed))
             return;
     }
 }

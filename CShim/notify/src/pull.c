@@ -6,7 +6,8 @@
 #include "internal.h"
 
 #define SPINS 64
-// Deliveries and retries of one call. More than any ring has, so it only ends a loop whose posters are faster.
+// The most deliveries and retries of one call. No ring holds as many, so the limit only matters if posters are faster
+// than this thread.
 #define MOST (1u << 22)
 
 static _Thread_local char self __attribute__((tls_model("initial-exec")));
@@ -58,8 +59,8 @@ void notify__take(notify__domain *domain) {
         if (error != -EAGAIN) break;
         const uint64_t position = tidings_observer_position(domain->pull.observer);
         atomic_store_explicit(&domain->position, position, memory_order_release);
-        // Otherwise an unfinished post is at this position, and a post that has returned may lie behind it. Repeat
-        // until the unfinished post is committed, or revoked after a few milliseconds.
+        // If not, an unfinished post is at this position, and a post that has returned may lie behind it. Repeat until
+        // the unfinished post is committed, or revoked after a few milliseconds.
         if (tidings_nothing_since(center, position)) break;
     }
 }

@@ -30,7 +30,8 @@ void notify__deliver(notify__token *token) {
         token->handler.deliver(token->handler.context, (int)atomic_load_explicit(&token->number, memory_order_relaxed));
 }
 
-// If `missed`, the lost posts lie before `sequence`. Not to tokens that were registered after the posts.
+// Delivers to the tokens that were registered before the post at `sequence`. If `missed`, the lost posts lie before
+// `sequence`.
 static void deliver(const notify__name *name, uint64_t sequence, bool missed) {
     for (notify__token *token = name->deliveries, *next; token; token = next) {
         next = token->next;
@@ -59,7 +60,7 @@ static uint32_t idle_most(const notify__domain *domain) {
     return most > domain->push_idle_most ? most : domain->push_idle_most;
 }
 
-// Called when three quarters of very many names have no deliveries any more: removes these names together.
+// Called when three quarters of very many names have no deliveries any more: ends their subscriptions together.
 static void drop_undelivered(notify__domain *domain) {
     uint32_t count = 0, *subscriptions = malloc(domain->push_idle * sizeof *subscriptions);
     for (uint32_t i = 0; i < domain->bucket_count && subscriptions; i++)
@@ -79,8 +80,8 @@ static void drop_undelivered(notify__domain *domain) {
     domain->narrowing = true;
 }
 
-// A name's entry in the center is free when both views have removed the name. So both may have room for their names
-// after either removed some.
+// A name's entry in the center is free when both views have removed the name. So a removal from one view may make room
+// for the names of both.
 static void narrow_views(notify__domain *domain) {
     domain->narrowing = false;
     notify__view_narrow(domain, &domain->push, hand);

@@ -1,5 +1,6 @@
-// Detects the removal of centers. A post or a state change detects it on its own. A process that only listens needs
-// NOTIFY_OPT_REGEN: it watches by inotify, and continues in the successor.
+// Detects the removal of centers. A post or a set state fails in a removed center, and so detects it. A process that
+// only listens detects it with NOTIFY_OPT_REGEN alone: its worker watches the file by inotify, and continues in the
+// successor.
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>

@@ -39,8 +39,8 @@ static int find(tidings_center *center, const notify__name *name, state_publishe
 
 // Each state takes a chunk, and a change or a clear takes another one for a while. A center has some hundreds of
 // chunks. If states took all of them, no large payload could be posted and no state cleared. So the limit is three
-// quarters. Processes count without a lock between them, each for some sets in advance: the last quarter covers the
-// difference.
+// quarters. No lock connects the counts of the processes, and each count permits some sets in advance: the last quarter
+// covers the sets beyond the limit.
 static uint32_t take_room(notify__domain *domain, tidings_center *center) {
     uint32_t left = atomic_load_explicit(&domain->states_left, memory_order_relaxed);
     while (left > 0)
