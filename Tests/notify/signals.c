@@ -1,4 +1,5 @@
 // Tokens that are signals, and calls from within a handler.
+#include <sched.h>
 #include <semaphore.h>
 #include <sys/time.h>
 
@@ -51,6 +52,39 @@ void a_signal_comes_for_a_post(void) {
     wait_for_one();
     CHECK(handled[SIGUSR1] == 20, "after its cancel");
     CHECK(is_new(second), "and it can be checked");
+}
+
+static _Atomic uint32_t status_in_handler;
+static void posts_to_ended_center(int number) {
+    (void)number;
+    atomic_store(&status_in_handler, notify_post("com.example.a"));
+}
+
+// The signal arrives in the thread that resumes its token, inside the library, and a post of the handler finds that the
+// center has ended.
+void a_handler_that_posts_to_an_ended_center_returns(void) {
+    int token, other;
+    notify_set_options(NOTIFY_OPT_REGEN);
+    OK(notify_register_signal("com.example.a", SIGUSR1, &token));
+    const int descriptor = descriptor_of("com.example.a", &other);
+    OK(notify_suspend(token));
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(descriptor) == other, "delivered to the other token");
+    // Deliveries are made under a lock that a suspension takes: after it, the suspended token is due.
+    OK(notify_suspend(other));
+    // No successor can be opened: another file has its path.
+    char path[512], another[520];
+    tidings_center *center = default_center();
+    snprintf(path, sizeof path, "%s", tidings_path(center));
+    tidings_close(center);
+    snprintf(another, sizeof another, "%s.another", path);
+    FILE *file = fopen(another, "w");
+    CHECK(file && fclose(file) == 0 && rename(another, path) == 0, "errno %d", errno);
+    while (notify_post("com.example.a") == NOTIFY_STATUS_OK) sched_yield();
+    atomic_store(&status_in_handler, NOTIFY_STATUS_OK);
+    catch_signal(SIGUSR1, posts_to_ended_center);
+    OK(notify_resume(token));
+    CHECK(atomic_load(&status_in_handler) == NOTIFY_STATUS_SERVER_NOT_FOUND, "%u", atomic_load(&status_in_handler));
 }
 
 static int asked, posted_here;

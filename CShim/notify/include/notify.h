@@ -17,7 +17,8 @@
  * After a fork all of this continues in the child: its tokens can be checked, canceled and used for state. Signals,
  * descriptors and blocks deliver in the process that registered them, only. `notify_post`, `notify_check` and
  * `notify_get_state` are async-signal-safe after this process has made a call for a name of the same center. A child
- * must make that call after the fork. The limit: posts of names up to 128 bytes.
+ * must make that call after the fork. The limits: posts of names up to 128 bytes; and with NOTIFY_OPT_REGEN no post to
+ * a removed center, because it opens the successor.
  */
 #ifndef NOTIFY_H
 #define NOTIFY_H

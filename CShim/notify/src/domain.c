@@ -8,9 +8,25 @@
 
 #include "internal.h"
 
-pthread_mutex_t notify__lock = PTHREAD_MUTEX_INITIALIZER;
 _Atomic uint32_t notify__disabled, notify__regenerating;
 _Atomic(notify__domain *) notify__domains;
+
+static pthread_mutex_t notify__lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local volatile bool locked __attribute__((tls_model("initial-exec")));
+
+// `locked` is set before the lock is taken, and cleared after it is free. So a signal handler above any of these steps
+// finds it set.
+void notify__lock_begin(void) {
+    locked = true;
+    pthread_mutex_lock(&notify__lock);
+}
+
+void notify__lock_end(void) {
+    pthread_mutex_unlock(&notify__lock);
+    locked = false;
+}
+
+bool notify__lock_is_mine(void) { return locked; }
 
 // Written once: 2 if the system's names have a center of their own, 1 if they are in this user's. 0: not read yet.
 static _Atomic uint32_t system_kind;
@@ -166,7 +182,7 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
         free(domain);
         return NULL;
     }
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     notify__domain *other = find(kind, uid);
     if (other) {
         tidings_close(center);
@@ -179,7 +195,7 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
         atomic_store_explicit(&notify__domains, domain, memory_order_release);
         notify__removal_watch(domain);
     }
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return domain;
 }
 
@@ -313,24 +329,25 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
 
 bool notify__domain_recover(notify__domain *domain, const tidings_center *center, int error) {
     if (error != -ESTALE || !atomic_load_explicit(&notify__regenerating, memory_order_relaxed)) return false;
-    pthread_mutex_lock(&notify__lock);
+    if (notify__lock_is_mine()) return false;
+    notify__lock_begin();
     bool recovered = atomic_load_explicit(&domain->center, memory_order_relaxed) != center;
     if (!recovered) recovered = notify__domain_renew(domain, true) == NOTIFY_STATUS_OK;
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return recovered;
 }
 
 // MARK: Forks
 
 static void before(void) {
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     // A child must not begin in the middle of a count.
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) (void)notify__reading_begin(domain);
 }
 
 static void after(void) {
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) notify__reading_end(domain);
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
 }
 
 static void in_child(void) {

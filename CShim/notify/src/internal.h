@@ -2,8 +2,9 @@
 //
 // There are two locks. `notify__lock` protects tokens, lists and pipes: registering, canceling and delivering hold it.
 // The lock `reading` of a domain is held by the thread that takes new posts from the domain's pull observer. A thread
-// that needs both takes `notify__lock` first. `notify_check`, `notify_post` and `notify_get_state` take only `reading`.
-// If their own thread holds it already (they run in a signal handler above that code), they take no lock.
+// that needs both takes `notify__lock` first. `notify_check`, `notify_post` and `notify_get_state` take only `reading`,
+// and `notify__lock` only to renew a domain. If their own thread holds that lock already (they run in a signal handler
+// above that code), they do without it.
 #ifndef NOTIFY_INTERNAL_H
 #define NOTIFY_INTERNAL_H
 
@@ -118,7 +119,9 @@ struct notify__domain {
     notify__domain *next;
 };
 
-extern pthread_mutex_t notify__lock;
+void notify__lock_begin(void);
+void notify__lock_end(void);
+bool notify__lock_is_mine(void);  // this is a signal handler above code of its thread that holds notify__lock
 extern _Atomic uint32_t notify__disabled, notify__regenerating;
 extern _Atomic(notify__domain *) notify__domains;
 

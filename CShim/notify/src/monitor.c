@@ -197,11 +197,11 @@ uint32_t notify_monitor_file(int number, char *path, int flags) {
                             "can't follow a file with flags %#x: they name no event; pass 0, or some of NOTIFY_FILE_…",
                             (unsigned)flags);
     flags &= NOTIFY_FILE_ALL;
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     notify__token *token = notify__token_of(number);
     uint32_t status = token ? NOTIFY_STATUS_OK : notify__fail_token("follow a file with", number);
     if (token) notify__monitor_end(token);
     if (token && path) status = begin(token, path, flags);
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return status;
 }

@@ -162,14 +162,14 @@ uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int f
         return notify__fail(NOTIFY_STATUS_INVALID_REQUEST,
                             "can't register a descriptor with flags %#x: pass 0 or NOTIFY_REUSE", (unsigned)flags);
     // Count the token before registering it, so that another thread's cancel does not close the pipe meanwhile.
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     // Before a forked child makes its first pipe: later, this call would close that pipe too.
     notify__pipes_forget();
     notify__pipe *pipe = flags & NOTIFY_REUSE ? find(*notify_fd) : make();
     const int failed = errno;
     if (pipe) pipe->tokens++;
     const int reader = pipe ? pipe->reader : -1;
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     if (!pipe && flags & NOTIFY_REUSE)
         return notify__fail(NOTIFY_STATUS_INVALID_FILE,
                             "can't register with descriptor %d: no earlier registration has it; leave NOTIFY_REUSE out",
@@ -182,8 +182,8 @@ uint32_t notify_register_file_descriptor(const char *name, int *notify_fd, int f
         *notify_fd = reader;  // not from the pipe: another thread may have canceled the token already
         return status;
     }
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     notify__pipe_leave(&like);
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return status;
 }

@@ -67,9 +67,10 @@ void notify__take(notify__domain *domain) {
 
 void notify__pull(notify__domain *domain) {
     if (atomic_load_explicit(&domain->stale, memory_order_acquire)) {
-        pthread_mutex_lock(&notify__lock);
+        if (notify__lock_is_mine()) return;
+        notify__lock_begin();
         if (atomic_load_explicit(&domain->stale, memory_order_relaxed)) (void)notify__domain_renew(domain, false);
-        pthread_mutex_unlock(&notify__lock);
+        notify__lock_end();
     }
     // False in a signal handler above code that holds `reading`: that code counts the new posts, and the next check
     // includes them.

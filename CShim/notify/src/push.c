@@ -98,10 +98,10 @@ static void *run(void *argument) {
     for (;;) {
         tidings_delivery delivery;
         const int error = tidings_next(d->observer, -1, &delivery);
-        pthread_mutex_lock(&notify__lock);
+        notify__lock_begin();
         const bool ours = atomic_load_explicit(&domain->pushing, memory_order_relaxed) == d->turn;
         if (!ours) {
-            pthread_mutex_unlock(&notify__lock);
+            notify__lock_end();
             break;
         }
         if (error == 0) hand(domain, &delivery);
@@ -112,13 +112,13 @@ static void *run(void *argument) {
         const bool ended = error != 0 && error != -EINTR && error != -ENOMEM;
         const bool again = error != -ESTALE || atomic_load_explicit(&notify__regenerating, memory_order_relaxed);
         if (ended && again && notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) {
-            pthread_mutex_unlock(&notify__lock);
+            notify__lock_end();
             continue;
         }
         // The center has ended, and this process does not continue in a successor, or not yet. A later renewal of the
         // domain starts another thread.
         if (ended) notify__push_forget(domain, false);
-        pthread_mutex_unlock(&notify__lock);
+        notify__lock_end();
     }
     tidings_observer_close(d->observer);
     free(d);

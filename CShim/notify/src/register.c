@@ -16,9 +16,9 @@ void notify_set_options(uint32_t opts) {
     else if (opts & NOTIFY_OPT_DISABLE)
         atomic_store_explicit(&notify__disabled, 1, memory_order_relaxed);
     if (!(opts & NOTIFY_OPT_REGEN) || atomic_exchange_explicit(&notify__regenerating, 1, memory_order_relaxed)) return;
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) notify__removal_watch(domain);
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
 }
 
 static void unlink_token(notify__name *name, notify__token *token) {
@@ -86,13 +86,13 @@ uint32_t notify__register(const char *name, int *number, notify__token *like) {
     if (!domain) return status;
     notify__text text;
     notify__text_of(name, length, &text);
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     status = add(domain, &text, number, like);
     // The center has ended: with NOTIFY_OPT_REGEN, continue in its successor.
     if (status == NOTIFY_STATUS_SERVER_NOT_FOUND && atomic_load_explicit(&notify__regenerating, memory_order_relaxed) &&
         notify__domain_renew(domain, true) == NOTIFY_STATUS_OK)
         status = add(domain, &text, number, like);
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return status;
 }
 
@@ -127,7 +127,7 @@ uint32_t tidings_notify_register_handler(const char *name, int *number, const no
 
 uint32_t notify_cancel(int number) {
     if (disabled()) return notify__fail_disabled("cancel a token");
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     notify__token *token = notify__token_of(number);
     if (token) {
         atomic_store_explicit(&token->number, 0, memory_order_release);
@@ -139,29 +139,29 @@ uint32_t notify_cancel(int number) {
         notify__name_leave(name);
         notify__token_free(token);
     }
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return token ? NOTIFY_STATUS_OK : notify__fail_token("cancel", number);
 }
 
 uint32_t notify_suspend(int number) {
     if (disabled()) return notify__fail_disabled("suspend or resume a token");
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     notify__token *token = notify__token_of(number);
     if (token) token->suspensions++;
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return token ? NOTIFY_STATUS_OK : notify__fail_token("suspend", number);
 }
 
 uint32_t notify_resume(int number) {
     if (disabled()) return notify__fail_disabled("suspend or resume a token");
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     notify__token *token = notify__token_of(number);
     if (token && token->suspensions > 0 && --token->suspensions == 0 && token->due &&
         notify__process_suspensions == 0) {
         token->due = false;
         notify__deliver(token);
     }
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return token ? NOTIFY_STATUS_OK : notify__fail_token("resume", number);
 }
 
@@ -188,18 +188,18 @@ static void deliver_due(notify__token *token) {
 uint32_t notify_suspend_pid(pid_t pid) {
     const uint32_t status = check_process("suspend", pid);
     if (status != NOTIFY_STATUS_OK) return status;
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     notify__process_suspensions++;
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return NOTIFY_STATUS_OK;
 }
 
 uint32_t notify_resume_pid(pid_t pid) {
     const uint32_t status = check_process("resume", pid);
     if (status != NOTIFY_STATUS_OK) return status;
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     if (notify__process_suspensions > 0 && --notify__process_suspensions == 0) notify__tokens_each(deliver_due);
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return NOTIFY_STATUS_OK;
 }
 
@@ -244,12 +244,12 @@ uint32_t notify_dump_status(const char *filepath) {
         return notify__fail(NOTIFY_STATUS_INVALID_FILE,
                             "can't write the status to \"%s\": %s; pass a path that can be written", filepath,
                             strerror(errno));
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     status_file = file;
     fprintf(file, "process %d suspended %" PRIu32 "\n", (int)getpid(), notify__process_suspensions);
     notify__tokens_each(dump_token);
     status_file = NULL;
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     const bool broken = ferror(file) != 0;
     if (fclose(file) == 0 && !broken) return NOTIFY_STATUS_OK;
     return notify__fail(NOTIFY_STATUS_INVALID_FILE, "can't write the status to \"%s\": %s; make room there", filepath,
@@ -257,12 +257,12 @@ uint32_t notify_dump_status(const char *filepath) {
 }
 
 bool tidings_notify_may_run(int number) {
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     notify__token *token = notify__token_of(number);
     const bool suspended = token && (token->suspensions > 0 || notify__process_suspensions > 0);
     if (suspended) token->due = true;
     const bool may = token && !suspended;
-    pthread_mutex_unlock(&notify__lock);
+    notify__lock_end();
     return may;
 }
 

@@ -20,7 +20,7 @@ static void *run(void *argument) {
     (void)argument;
     struct pollfd few[FEW], *polls = few;
     uint32_t room = FEW;
-    pthread_mutex_lock(&notify__lock);
+    notify__lock_begin();
     for (;;) {
         notify__removals_look();
         notify__pipes_flush();
@@ -41,11 +41,11 @@ static void *run(void *argument) {
         polls[0] = (struct pollfd){.fd = wake, .events = POLLIN};
         polls[1] = (struct pollfd){.fd = notify__monitors_descriptor(), .events = POLLIN};
         polls[2] = (struct pollfd){.fd = notify__removals_descriptor(), .events = POLLIN};
-        pthread_mutex_unlock(&notify__lock);
+        notify__lock_end();
         (void)poll(polls, FIXED + full, (int)due);
         uint64_t turns;
         if (polls[0].revents) (void)!read(wake, &turns, sizeof turns);
-        pthread_mutex_lock(&notify__lock);
+        notify__lock_begin();
         if (polls[1].revents) notify__monitors_read();
         if (polls[2].revents) notify__removals_read();
     }
