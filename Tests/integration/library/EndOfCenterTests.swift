@@ -479,7 +479,8 @@ struct EndOfCenterTests {
         let last = Locked<Center.ObservationToken?>(nil)
         let reported = Events<Void>()
         center.onDiagnostic = { _ in
-            last.withLock { $0 }?.cancel()
+            // Taken out: the closure belongs to the center, which the token refers to.
+            last.withLock { $0.take() }?.cancel()
             reported.add(())
         }
         let token = try center.addObserver(for: Track.self, options: .init(lossless: isLossless)) { _ in }
