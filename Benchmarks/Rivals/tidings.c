@@ -32,7 +32,7 @@ static void open_side(int side) {
 }
 
 static void send_one(const void *bytes, size_t size) {
-    const tidings_post_options wait = {.deadline_ns = -1};
+    const tidings_post_options wait = {.timeout_ns = -1};
     attempt(tidings_post(publisher, bytes, size, &wait, NULL));
 }
 

@@ -313,18 +313,18 @@ typedef struct tidings_post_options {
     uint16_t reserved;  ///< zero
     /// How long a lossless observer may hold this post back: 0 not at all (-EAGAIN), > 0 nanoseconds (-ETIMEDOUT), -1
     /// without end.
-    int64_t deadline_ns;
+    int64_t timeout_ns;
 } tidings_post_options;
 
 /// Posts a notification. `sequence` (or NULL) receives its position in the center's order.
 ///
-/// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a deadline was
+/// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a timeout was
 /// given. If it fails, nothing was posted.
 ///
 /// - -EMSGSIZE: the payload is larger than the center's maximum.
 /// - -ENOSPC: no memory for a payload that does not fit a slot. In a center that readers may observe, also: no entry
 ///   for one more name.
-/// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`deadline_ns`); `tidings_last_error_holder` tells
+/// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`timeout_ns`); `tidings_last_error_holder` tells
 ///   whose. -EAGAIN also: all chunks that are large enough are being filled or hold retained values.
 /// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
 /// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times.
@@ -334,8 +334,8 @@ typedef struct tidings_post_options {
 /// Async-signal-safe, as long as it succeeds, for payloads up to 128 bytes under a name and subject of up to 64 bytes
 /// together, without TIDINGS_POST_RETAIN.
 /// Bound: copy, and a rare walk. It wakes each observer that sleeps on the name: four or more of a group of 64
-/// observers may share one system call, each other one takes its own. Waits only for lossless observers, until the
-/// deadline. Dead ones cost it one walk together, however many a peer makes meanwhile.
+/// observers may share one system call, each other one takes its own. Waits only for lossless observers, at most
+/// `timeout_ns`. Dead ones cost it one walk together, however many a peer makes meanwhile.
 int tidings_post(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options,
                  uint64_t *sequence);
 
@@ -346,7 +346,7 @@ typedef struct tidings_reservation {
     uint64_t internal;  ///< private to the library
 } tidings_reservation;
 
-/// Reserves at least `capacity` bytes. -EMSGSIZE, -ENOSPC, -EAGAIN: as `tidings_post` without a deadline.
+/// Reserves at least `capacity` bytes. -EMSGSIZE, -ENOSPC, -EAGAIN: as `tidings_post` without a timeout.
 /// Bound: rare walk. Never waits.
 int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation *reservation);
 /// Enlarges a reservation to at least `capacity` bytes. Keeps the first `used` bytes; `bytes` may change. If it fails,

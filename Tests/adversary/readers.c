@@ -174,7 +174,7 @@ static double median_post(tidings_publisher *publisher, unsigned posts, double *
 static double lossless_post(tidings_publisher *publisher) {
     const uint64_t begun = nanoseconds();
     for (unsigned i = 0; i < LOSSLESS_POSTS; i++)
-        if (tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL)) fail("post");
+        if (tidings_post(publisher, "x", 1, &(tidings_post_options){.timeout_ns = -1}, NULL)) fail("post");
     return (double)(nanoseconds() - begun) / 1e3 / LOSSLESS_POSTS;
 }
 

@@ -94,7 +94,7 @@ static void post(own *me, tidings_center *center, bool read_only) {
         return;
     for (uint32_t i = below(me, 40); i-- > 0;) {
         const tidings_post_options options = {.flags = below(me, 8) ? 0 : TIDINGS_POST_RETAIN,
-                                              .deadline_ns = below(me, 4) ? 0 : 2000000};
+                                              .timeout_ns = below(me, 4) ? 0 : 2000000};
         const size_t size = sizes[below(me, OF(sizes))];
         uint64_t sequence;
         switch (below(me, read_only ? 1 : 8)) {

@@ -29,7 +29,7 @@ void dead_lossless(void) {
 void refused(void) {
     lossless();
     for (uint32_t i = 0; i < poster_count; i++) {
-        posters[i].options.deadline_ns = 0;
+        posters[i].options.timeout_ns = 0;
         posters[i].may_be_refused = true;
         posters[i].posts = 3;
     }

@@ -68,7 +68,7 @@ static void post(void *argument) {
 poster *add_poster_of(const char *who, tidings_center *center, const char *name, uint32_t posts) {
     poster *p = &posters[poster_count++];
     *p = (poster){
-        .publisher = publisher(center, name), .name = name, .posts = posts, .size = 24, .options = {.deadline_ns = -1}};
+        .publisher = publisher(center, name), .name = name, .posts = posts, .size = 24, .options = {.timeout_ns = -1}};
     p->fiber = machine_fiber(who, center, post, p);
     return p;
 }

@@ -101,7 +101,7 @@ void an_adversarial_reader_faults_no_process(void) {
     told(&ready);
     kill_and_reap(lossless);
     for (uint32_t i = 0; i < 600; i++) {
-        OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.timeout_ns = -1}, NULL));
     }
     CHECK(tidings_reclaim(center) >= 0, "reclaiming");
     CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);

@@ -582,7 +582,7 @@ void a_peer_that_makes_dead_lossless_observers_holds_no_post(void) {
         CHECK(result == 0 || result == -EAGAIN, "%d", result);
         refused += result == -EAGAIN;
     }
-    const int result = tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = 20000000}, NULL);
+    const int result = tidings_post(publisher, "x", 1, &(tidings_post_options){.timeout_ns = 20000000}, NULL);
     CHECK(result == 0 || result == -ETIMEDOUT, "%d", result);
     kill_and_reap(peer);
 }

@@ -107,7 +107,7 @@ static void joins_a_full_ring(void) {
 }
 
 static void waits_and_posts(void) {
-    const tidings_post_options options = {.deadline_ns = -1};
+    const tidings_post_options options = {.timeout_ns = -1};
     const int result = tidings_post(own_publisher, own_payloads[0], operation->size, &options, NULL);
     if (result != 0)
         atomic_store(&board->result, result);

@@ -215,11 +215,11 @@ void a_child_without_fork_handlers_keeps_its_dead_parent_alive(void) {
     int result;
     while ((result = tidings_post(publisher, "x", 1, NULL, NULL)) == 0) continue;
     CHECK(result == -EAGAIN, "%d", result);
-    const tidings_post_options patient = {.deadline_ns = 10000000};
+    const tidings_post_options patient = {.timeout_ns = 10000000};
     CHECK(tidings_post(publisher, "x", 1, &patient, NULL) == -ETIMEDOUT, "not at its deadline");
     CHECK(tidings_reclaim(center) == 0, "no participant seems dead");
     kill(atomic_load(survivor), SIGKILL);
-    const tidings_post_options without_end = {.deadline_ns = -1};
+    const tidings_post_options without_end = {.timeout_ns = -1};
     OK(tidings_post(publisher, "x", 1, &without_end, NULL));
     CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
 }

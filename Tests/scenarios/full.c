@@ -168,7 +168,7 @@ static void posts_of_all_sizes(void) {
         memset(bytes, (int)i, size);
         const int result = tidings_post(
             publisher, bytes, size,
-            &(tidings_post_options){.deadline_ns = -1, .flags = random_below(8) == 0 ? TIDINGS_POST_RETAIN : 0}, NULL);
+            &(tidings_post_options){.timeout_ns = -1, .flags = random_below(8) == 0 ? TIDINGS_POST_RETAIN : 0}, NULL);
         CHECK(result == 0 || result == -ENOSPC, "%zu bytes: %d", size, result);
         posted += result == 0;
     }
@@ -207,7 +207,7 @@ void it_fills_up_while_large_payloads_are_posted(void) {
             ended[i] = true;
         }
     }
-    OK(tidings_post(publisher, "", 0, &(tidings_post_options){.deadline_ns = -1}, NULL));
+    OK(tidings_post(publisher, "", 0, &(tidings_post_options){.timeout_ns = -1}, NULL));
     for (int i = 0; i < 2; i++) ends_well(observers[i]);
     CHECK(tidings_reclaim(center) >= 0 && statistics_of(center).participants == 1, "they left");
 }

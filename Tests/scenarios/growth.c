@@ -50,7 +50,7 @@ static void posts_of_all_sizes(void) {
     for (uint32_t number = 0; rest > 0; number++) {
         const size_t size = 1 + random_below(number % 64 == 0 ? LARGEST : number % 8 == 0 ? 8192 : SMALL);
         memset(bytes, (int)number, size);
-        const int result = tidings_post(publisher, bytes, size, &(tidings_post_options){.deadline_ns = -1}, NULL);
+        const int result = tidings_post(publisher, bytes, size, &(tidings_post_options){.timeout_ns = -1}, NULL);
         CHECK(result == 0 || (result == -ENOSPC && size > SMALL), "%zu bytes: %d", size, result);
         if (result != 0) CHECK(strstr(tidings_last_error(), "is full (needs "), "not what was asked for");
         for (uint64_t before = atomic_load(&progress->largest); result == 0 && before < size;) {
@@ -83,7 +83,7 @@ static void observes_more_and_more_names(void) {
     // The two post on, and may be a lap further before it is taken: then it is told as missed, and posted again.
     tidings_delivery delivery;
     do {
-        OK(tidings_post(publisher_of(center, name), name, sizeof name, &(tidings_post_options){.deadline_ns = -1},
+        OK(tidings_post(publisher_of(center, name), name, sizeof name, &(tidings_post_options){.timeout_ns = -1},
                         NULL));
         OK(tidings_next(observer, -1, &delivery));
         CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE || delivery.missed == 1, "missed %lu",
@@ -115,10 +115,10 @@ static void fills(const char *options, tidings_configuration with) {
     static uint8_t bytes[LARGEST];
     memset(bytes, 7, sizeof bytes);
     for (uint32_t i = 0; i < statistics_of(center).slots; i++)
-        OK(tidings_post(publisher, bytes, SMALL, &(tidings_post_options){.deadline_ns = -1}, NULL));
-    OK(tidings_post(publisher, bytes, atomic_load(&progress->largest), &(tidings_post_options){.deadline_ns = -1},
+        OK(tidings_post(publisher, bytes, SMALL, &(tidings_post_options){.timeout_ns = -1}, NULL));
+    OK(tidings_post(publisher, bytes, atomic_load(&progress->largest), &(tidings_post_options){.timeout_ns = -1},
                     NULL));
-    OK(tidings_post(end, "", 0, &(tidings_post_options){.deadline_ns = -1}, NULL));
+    OK(tidings_post(end, "", 0, &(tidings_post_options){.timeout_ns = -1}, NULL));
     for (int i = 0; i < 2; i++) ends_well(observers[i]);
     OK(tidings_remove("scenario", NULL));
     tidings_close(center);

@@ -26,7 +26,7 @@ static void posts_until_killed(void) {
     stamp stamp = {.poster = poster_number};
     for (stamp.number = 1;; stamp.number++) {
         memcpy(bytes, &stamp, sizeof stamp);
-        OK(tidings_post(publisher, bytes, kind.size, &(tidings_post_options){.flags = kind.flags, .deadline_ns = -1},
+        OK(tidings_post(publisher, bytes, kind.size, &(tidings_post_options){.flags = kind.flags, .timeout_ns = -1},
                         NULL));
         atomic_store(&board_of_all->returned[poster_number], stamp.number);
     }
@@ -98,7 +98,7 @@ void posters_killed_at_random_leave_no_gap_and_no_trace(void) {
         kill_and_reap(running[poster % 2]);
     }
     // A post of our own at the end, which both observers get.
-    OK(tidings_post(publisher, &(stamp){.number = 1}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
+    OK(tidings_post(publisher, &(stamp){.number = 1}, sizeof(stamp), &(tidings_post_options){.timeout_ns = -1}, NULL));
     ends_well(observers[0]);
     ends_well(observers[1]);
     uint64_t total = 0;
@@ -144,7 +144,7 @@ static void posts_all_the_time(void) {
     tidings_center *center = join_center(0);
     tidings_publisher *publisher = publisher_of(center, NAME);
     for (stamp stamp = {.poster = 1};; stamp.number++) {
-        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.timeout_ns = -1}, NULL));
         atomic_store(&board_of_all->returned[1], stamp.number);
     }
 }

@@ -13,7 +13,7 @@ static void posts_numbers(void) {
     tidings_publisher *publisher = publisher_of(center, NAME);
     stamp stamp = {.poster = (uint32_t)getpid()};
     for (stamp.number = 0; stamp.number < NUMBERS; stamp.number++)
-        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.timeout_ns = -1}, NULL));
 }
 
 // Two posters at full speed, a ring of 256, an observer that is slow at times: nothing is lost, everything is in order.
@@ -62,14 +62,14 @@ void held_back_posts_are_told_so_and_post_nothing(void) {
     static uint8_t large[100000];
     CHECK(tidings_post(publisher, "x", 1, NULL, NULL) == -EAGAIN, "at once");
     by_this_process();
-    CHECK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = 2000000}, NULL) == -ETIMEDOUT,
+    CHECK(tidings_post(publisher, "x", 1, &(tidings_post_options){.timeout_ns = 2000000}, NULL) == -ETIMEDOUT,
           "by a deadline");
     by_this_process();
     CHECK(tidings_post(publisher_of(center, "other"), "x", 1, NULL, NULL) == -EAGAIN,
           "whatever the name: what would have to go is the observer's");
     CHECK(tidings_post(publisher, large, sizeof large, NULL, NULL) == -EAGAIN, "large, at once");
     by_this_process();
-    CHECK(tidings_post(publisher, large, sizeof large, &(tidings_post_options){.deadline_ns = 2000000}, NULL) ==
+    CHECK(tidings_post(publisher, large, sizeof large, &(tidings_post_options){.timeout_ns = 2000000}, NULL) ==
               -ETIMEDOUT,
           "large, by a deadline");
     CHECK(tidings_post(publisher, "x", 1, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL) == -EAGAIN,
@@ -91,7 +91,7 @@ static void posts_without_deadline(void) {
     tidings_center *center = join_center(0);
     tidings_publisher *publisher = publisher_of(center, NAME);
     for (uint32_t i = 0; i < 1000; i++) {
-        OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.timeout_ns = -1}, NULL));
         atomic_fetch_add(progress, 1);
     }
 }
@@ -169,7 +169,7 @@ void a_sleeping_lossless_observer_can_be_given_no_name_and_holds_no_poster_back(
         const int result = tidings_post(i == 599 ? a
                                         : i % 2  ? b
                                                  : c,
-                                        "12345678", 8, &(tidings_post_options){.deadline_ns = -1}, NULL);
+                                        "12345678", 8, &(tidings_post_options){.timeout_ns = -1}, NULL);
         CHECK(result == 0, "post %u is held back: %d", i, result);
     }
     pthread_join(sleeper, NULL);
@@ -181,7 +181,7 @@ static _Atomic bool ending;
 static void *posts_until_told(void *publisher) {
     for (uint32_t i = 0; !atomic_load(&ending); i++) {
         const int result = tidings_post(publisher, &(stamp){.number = i}, sizeof(stamp),
-                                        &(tidings_post_options){.deadline_ns = 1000000}, NULL);
+                                        &(tidings_post_options){.timeout_ns = 1000000}, NULL);
         CHECK(result == 0 || result == -ETIMEDOUT, "%d", result);
     }
     return NULL;
@@ -234,13 +234,13 @@ void a_stopped_lossless_observer_holds_until_the_deadline(void) {
     uint32_t number = 0;
     int result;
     while ((result = tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp),
-                                  &(tidings_post_options){.deadline_ns = 3000000}, NULL)) == 0)
+                                  &(tidings_post_options){.timeout_ns = 3000000}, NULL)) == 0)
         number++;
     CHECK(result == -ETIMEDOUT && number <= 256, "%d after %u", result, number);
     CHECK(kill(observer, SIGCONT) == 0, "%s", strerror(errno));
     for (; number < 1000; number++)
-        OK(tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp),
-                        &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.timeout_ns = -1},
+                        NULL));
     ends_well(observer);
 }
 
@@ -251,7 +251,7 @@ void an_observer_that_took_every_large_payload_holds_no_poster_back(void) {
     tidings_publisher *publisher = publisher_of(center, NAME);
     tidings_observer *observer = observer_with(center, NAME, TIDINGS_OBSERVE_LOSSLESS, 0);
     static uint8_t large[60000];
-    const tidings_post_options patiently = {.deadline_ns = 5000000000};
+    const tidings_post_options patiently = {.timeout_ns = 5000000000};
     for (uint32_t i = 0; i < 60; i++) OK(tidings_post(publisher, large, sizeof large, &patiently, NULL));
     for (uint32_t i = 0; i < 60; i++) (void)receive(observer);
     for (uint32_t i = 0; i < 50; i++) OK(tidings_post(publisher, large, sizeof large, &patiently, NULL));

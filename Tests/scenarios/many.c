@@ -201,7 +201,7 @@ static void posts_in_turn(void) {
     tidings_center *own = join_center(0);
     tidings_publisher *publishers[2] = {publisher_of(own, NAME), publisher_of(own, "other")};
     for (stamp stamp = {.poster = (uint32_t)getpid()}; stamp.number < 20000; stamp.number++)
-        OK(tidings_post(publishers[stamp.number % 2], &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1},
+        OK(tidings_post(publishers[stamp.number % 2], &stamp, sizeof stamp, &(tidings_post_options){.timeout_ns = -1},
                         NULL));
 }
 

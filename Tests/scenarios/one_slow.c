@@ -100,13 +100,13 @@ void one_slow_lossless_observer_of_twenty_holds_all_back_and_none_loses(void) {
         refused++;
         for (int i = 0; i < SLOTS / 2; i++) tell(&pace);
         // The slow observer publishes its cursor now and then, at the latest when it waits: post without a deadline.
-        OK(tidings_post(publisher, &next, sizeof next, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &next, sizeof next, &(tidings_post_options){.timeout_ns = -1}, NULL));
         number++;
     }
     CHECK(refused >= number / SLOTS / 2, "%u refusals", refused);
     static char paces[4 * SLOTS];
     CHECK(write(pace.ends[1], paces, sizeof paces) == (ssize_t)sizeof paces, "%s", strerror(errno));
-    OK(tidings_post(publisher, &(stamp){0}, sizeof(stamp), &(tidings_post_options){.deadline_ns = -1}, NULL));
+    OK(tidings_post(publisher, &(stamp){0}, sizeof(stamp), &(tidings_post_options){.timeout_ns = -1}, NULL));
     for (int i = 0; i <= QUICK; i++) ends_well(pids[i]);
     for (int i = 0; i <= QUICK; i++)
         CHECK(atomic_load(&tallies[i].received) == number, "observer %d: %lu of %u", i,

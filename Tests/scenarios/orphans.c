@@ -191,11 +191,11 @@ static void posts_numbers(void) {
     tidings_publisher *publisher = publisher_of(center, NAME);
     stamp stamp = {.poster = kind};
     for (stamp.number = 1; !atomic_load(over); stamp.number++) {
-        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.timeout_ns = -1}, NULL));
         if (stamp.number % 100 == 0) usleep(100);
     }
     stamp.number = 0;
-    OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+    OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.timeout_ns = -1}, NULL));
     tidings_publisher_close(publisher);
     tidings_close(center);
 }

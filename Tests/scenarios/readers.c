@@ -500,7 +500,7 @@ void a_post_to_many_observers_wakes_no_reader_on_its_claim(void) {
 }
 
 static void *posts_when_there_is_room(void *publisher) {
-    OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+    OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.timeout_ns = -1}, NULL));
     return NULL;
 }
 

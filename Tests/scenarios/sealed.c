@@ -72,7 +72,7 @@ void a_sealed_center_goes_from_hand_to_hand(void) {
         CHECK(waitpid(dying, &status, 0) == dying && WIFSIGNALED(status), "it lives");
         tidings_publisher *publisher = publisher_of(center, NAME);
         for (uint32_t n = 0; n < 600; n++)
-            OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.deadline_ns = -1}, NULL));
+            OK(tidings_post(publisher, "x", 1, &(tidings_post_options){.timeout_ns = -1}, NULL));
         CHECK(tidings_reclaim(center) >= 0, "reclaiming");
         CHECK(statistics_of(center).participants == 1, "%u participants", statistics_of(center).participants);
         CHECK(strcmp(tidings_path(center), "/memfd:handed") == 0, "%s", tidings_path(center));

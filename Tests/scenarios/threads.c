@@ -11,7 +11,7 @@ static _Atomic uint32_t poster_number;
 static void *posts_numbers(void *publisher) {
     stamp stamp = {.poster = atomic_fetch_add(&poster_number, 1)};
     for (stamp.number = 0; stamp.number < each; stamp.number++)
-        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &stamp, sizeof stamp, &(tidings_post_options){.timeout_ns = -1}, NULL));
     return NULL;
 }
 

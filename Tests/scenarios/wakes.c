@@ -212,9 +212,9 @@ static void posts_now_and_then(void) {
     tidings_center *center = join_center(0);
     tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "other");
     for (uint32_t number = 0; number < how_many; number++) {
-        OK(tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp),
-                        &(tidings_post_options){.deadline_ns = -1}, NULL));
-        if (number % 4 == 0) OK(tidings_post(other, "", 0, &(tidings_post_options){.deadline_ns = -1}, NULL));
+        OK(tidings_post(publisher, &(stamp){.number = number}, sizeof(stamp), &(tidings_post_options){.timeout_ns = -1},
+                        NULL));
+        if (number % 4 == 0) OK(tidings_post(other, "", 0, &(tidings_post_options){.timeout_ns = -1}, NULL));
         spin_cycles(random_below(number % 16 == 0 ? 300000 : 3000));
     }
 }

@@ -114,7 +114,7 @@ int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t 
         memcpy(bytes + sizeof stamp, pattern_of(id), size - sizeof stamp);
     }
     atomic_store(&e->state, INTENDED);
-    const tidings_post_options options = {.flags = retained ? TIDINGS_POST_RETAIN : 0, .deadline_ns = deadline};
+    const tidings_post_options options = {.flags = retained ? TIDINGS_POST_RETAIN : 0, .timeout_ns = deadline};
     uint64_t sequence = 0;
     const int result = retained && size == 0 ? tidings_state_set(h->publishers[publisher], NULL, 0, &options)
                        : reserve

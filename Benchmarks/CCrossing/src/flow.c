@@ -30,7 +30,7 @@ static void note(crossing_area *area, uint32_t place, uint64_t first, uint64_t c
 
 int crossing_flow_post(crossing_area *area, const char *center_name, uint32_t place) {
     const crossing_flow flow = area->flow;
-    const tidings_post_options options = {.deadline_ns = flow.lossless ? -1 : 0};
+    const tidings_post_options options = {.timeout_ns = flow.lossless ? -1 : 0};
     tidings_center *center;
     tidings_publisher *publisher;
     unsigned char *payload = crossing_memory(flow.size);

@@ -7,7 +7,7 @@ static const char name[] = "lossless";
 int bench_lossless(bench_arena *arena, const char *center_name, uint64_t *samples, int count, int batch) {
     tidings_center *center;
     tidings_publisher *publisher;
-    const tidings_post_options wait = {.deadline_ns = -1};
+    const tidings_post_options wait = {.timeout_ns = -1};
     BENCH_TRY(tidings_open(center_name, NULL, &center));
     BENCH_TRY(bench_publisher(center, name, &publisher));
     uint64_t number = 0, start = bench_ticks();

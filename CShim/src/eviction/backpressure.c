@@ -11,10 +11,10 @@
 #include "registry/participants.h"
 
 uint64_t tidings__deadline(const tidings_post_options *options) {
-    if (!options || options->deadline_ns == 0) return 0;
-    if (options->deadline_ns < 0) return UINT64_MAX;
+    if (!options || options->timeout_ns == 0) return 0;
+    if (options->timeout_ns < 0) return UINT64_MAX;
     uint64_t now = tidings__monotonic_ns();
-    return now + (uint64_t)options->deadline_ns < now ? UINT64_MAX - 1 : now + (uint64_t)options->deadline_ns;
+    return now + (uint64_t)options->timeout_ns < now ? UINT64_MAX - 1 : now + (uint64_t)options->timeout_ns;
 }
 
 // The participant of an observer entry's `owner` word, and its process. A hostile word gives participant 0.
@@ -59,10 +59,10 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
         return 0;
     if (tidings__end_known(center)) return tidings__end_fail(center, "post to");
     if (deadline == 0)
-        return held_by(center, owner, EAGAIN, "is a whole ring behind; give a deadline, or let it catch up");
+        return held_by(center, owner, EAGAIN, "is a whole ring behind; give a timeout, or let it catch up");
     // Checked before the cursor: a cursor that moves back and forth must not hold the post beyond its deadline.
     if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline)
-        return held_by(center, owner, ETIMEDOUT, "stayed a whole ring behind until the deadline; let it catch up");
+        return held_by(center, owner, ETIMEDOUT, "stayed a whole ring behind for the whole timeout; let it catch up");
     uint64_t cursor = tidings__acquire(&entry->cursor);
     // The cursor usually moves within a microsecond, so poll it before sleeping. Not on a single processor, which the
     // observer needs for its progress.

@@ -316,7 +316,7 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint32_t entry,
 static inline posting begun(tidings_publisher *publisher, tidings__thread *thread, const void *payload, size_t size,
                             const tidings_post_options *options, uint64_t time) {
     tidings_center *center = publisher->center;
-    const uint64_t deadline = options && options->deadline_ns ? tidings__deadline(options) : 0;
+    const uint64_t deadline = options && options->timeout_ns ? tidings__deadline(options) : 0;
     thread->inside++;
     tidings__fence_compiler();
     return (posting){.publisher = publisher,

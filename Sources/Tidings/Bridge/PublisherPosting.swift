@@ -81,9 +81,9 @@ extension Publisher {
         _ payload: UnsafeRawBufferPointer?, format: UInt8, flags: PostFlags, inside observation: Observation
     ) throws(SharedNotificationError) -> UInt64 {
         var raw = tidings_post_options(format: format, flags)
-        let asked = raw.deadline_ns
+        let asked = raw.timeout_ns
         let begin = Lock.now
-        raw.deadline_ns = 0
+        raw.timeout_ns = 0
         while true {
             var sequence: UInt64 = 0
             let result =
@@ -106,7 +106,7 @@ extension Publisher {
             }
             let spent = Int64(Lock.now - begin)
             if asked >= 0, spent >= asked { throw error }
-            raw.deadline_ns = asked < 0 ? Self.slice : min(Self.slice, asked - spent)
+            raw.timeout_ns = asked < 0 ? Self.slice : min(Self.slice, asked - spent)
         }
     }
 
@@ -163,7 +163,7 @@ extension tidings_post_options {
         self.format = format
         // The bits are TIDINGS_POST_RETAIN and TIDINGS_POST_IMMEDIATE (`PostOptionsTests`).
         flags = post.bits
-        if let timeout = post.timeout { deadline_ns = Self.nanoseconds(timeout) }
+        if let timeout = post.timeout { timeout_ns = Self.nanoseconds(timeout) }
     }
 
     /// The duration for the C library. A duration that does not fit 63 bits means to wait without end.

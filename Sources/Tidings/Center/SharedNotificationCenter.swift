@@ -22,7 +22,7 @@
 ///
 /// A child made by `_Fork()`, `vfork()` or raw `clone()` runs no fork handlers and keeps its parent's locks. If the
 /// parent dies, the parent's participant then counts as alive until that child calls `exec` or ends. Until then, the
-/// parent's lossless observers hold posts back until the posts' deadline.
+/// parent's lossless observers hold posts back for their whole timeout.
 public final class SharedNotificationCenter: Sendable {
     let core: CenterCore
     let owners = OwnerTable()

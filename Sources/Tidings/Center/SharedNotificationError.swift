@@ -59,7 +59,7 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         public static let notFound = Code("notFound")
         /// There is such a center already.
         public static let exists = Code("exists")
-        /// A lossless observer is a whole ring behind (with a deadline: it still was when the deadline passed). Or all
+        /// A lossless observer is a whole ring behind (with a timeout: it still was at the end). Or all
         /// chunks for payloads of that size hold retained values or are being written. Nothing was posted.
         public static let full = Code("full")
         /// The center was removed, deleted or replaced: open it again. Opening and removing throw this if another

@@ -87,7 +87,7 @@ static tidings_publisher *publisher_of(tidings_center *center, tidings_publisher
 
 static int post_to(tidings_publisher *publisher, uint8_t how, int64_t deadline) {
     const tidings_post_options options = {
-        .format = how >> 4 & 3, .flags = how & 8 ? TIDINGS_POST_RETAIN : 0, .deadline_ns = deadline};
+        .format = how >> 4 & 3, .flags = how & 8 ? TIDINGS_POST_RETAIN : 0, .timeout_ns = deadline};
     uint64_t sequence = 0;
     int result = 0;
     if (!publisher) return -ENOENT;
