@@ -517,6 +517,16 @@ typedef void *(*tidings_allocate)(void *context, size_t size);
 /// Bound: constant. Never waits.
 int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_allocate allocate, void *context);
 
+/// Detaches the memory of the latest delivery from the observer: its payload stays there, whatever the observer
+/// delivers next. `delivery->payload` points to a copy afterwards. For a thread that still reads the payload while
+/// another one calls `tidings_next`. The caller passes `*memory` to `free`; it is NULL if the observer has none of its
+/// own (`tidings_observer_lend`).
+///
+/// -ENOMEM: nothing has changed. Only the thread that calls `tidings_next` may call this, or one that keeps it from
+/// calling meanwhile, between two calls.
+/// Bound: copy. Never waits.
+int tidings_observer_detach(tidings_observer *observer, tidings_delivery *delivery, void **memory);
+
 /// The observer's cursor. Everything before this position was delivered, was reported as missed, or has other names.
 /// Only the thread that calls `tidings_next` may call this, between two calls.
 /// Bound: constant. Never waits.

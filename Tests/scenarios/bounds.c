@@ -127,6 +127,9 @@ static void observing_with(uint32_t flags) {
     BOUNDED(tidings_observer_spin(observer, 0));
     BOUNDED(tidings_observer_lend(observer, 1, NULL, NULL));
     for (int i = 0; i < 3; i++) BOUNDED(tidings_next(observer, 0, &delivery));
+    void *detached;
+    BOUNDED(tidings_observer_detach(observer, &delivery, &detached));
+    free(detached);
     BOUNDED(tidings_observer_position(observer));
     BOUNDED(tidings_nothing_since(center, tidings_observer_position(observer)));
     for (int i = 0; i < 2; i++) BOUNDED(tidings_observer_remove(observer, subscription[i]));

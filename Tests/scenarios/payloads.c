@@ -326,3 +326,42 @@ void large_payloads_lie_in_memory_that_the_program_lends(void) {
     OK(tidings_post(publisher, bytes, 9000, NULL, NULL));
     CHECK(receive(bare).size == 9000 && own.asked == 0, "asked %d times", own.asked);
 }
+
+void a_detached_payload_outlives_later_deliveries(void) {
+    tidings_center *center = join_center(256);
+    tidings_publisher *publisher = publisher_with(center, NAME, "subject");
+    tidings_observer *observer = observer_of(center, NULL), *bare = observer_with(center, NULL, TIDINGS_OBSERVE_BARE, 0);
+    tidings_delivery delivery = {0};
+    void *memory;
+    OK(tidings_observer_detach(observer, &delivery, &memory));
+    CHECK(memory == NULL, "memory before the first delivery");
+    static uint8_t bytes[100000], later[100000];
+    memset(later, 0xff, sizeof later);
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)(i * 31 + (i >> 9));
+    const size_t sizes[] = {10, 100, 5000, sizeof bytes, 0};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        OK(tidings_post(publisher, bytes, sizes[i], NULL, NULL));
+        delivery = receive(observer);
+        const void *before = delivery.payload;
+        OK(tidings_observer_detach(observer, &delivery, &memory));
+        CHECK(memory == before && delivery.payload != before, "%zu bytes are not detached", sizes[i]);
+        CHECK(memcmp(delivery.payload, bytes, sizes[i]) == 0 && strcmp(delivery.subject, "subject") == 0,
+              "the delivery of %zu bytes has changed", sizes[i]);
+        OK(tidings_post(publisher, later, sizeof later, NULL, NULL));
+        CHECK(receive(observer).size == sizeof later, "another came");
+        CHECK(memcmp(memory, bytes, sizes[i]) == 0, "%zu detached bytes have changed", sizes[i]);
+        free(memory);
+        for (int post = 0; post < 2; post++) delivery = receive(bare);
+        before = delivery.payload;
+        OK(tidings_observer_detach(bare, &delivery, &memory));
+        CHECK(delivery.payload == before, "a payload that no observer copied has moved");
+        free(memory);
+    }
+    // A loss has no payload.
+    for (uint32_t i = 0; i < 600; i++) OK(tidings_post(publisher, bytes, 10, NULL, NULL));
+    OK(tidings_next(observer, 0, &delivery));
+    CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED, "not told as missed");
+    OK(tidings_observer_detach(observer, &delivery, &memory));
+    free(memory);
+    CHECK(memcmp(receive(observer).payload, bytes, 10) == 0, "another came");
+}

@@ -1,8 +1,11 @@
 // The observer's buffer, and copying a record into it.
 #include "receiving/copy.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "platform/error.h"
 
 #define BUFFER_STEP 4096u
 
@@ -37,6 +40,20 @@ static bool lend(tidings_observer *o, size_t size) {
     o->lent = o->buffer != NULL;
     o->without_memory |= !o->lent;
     return o->lent;
+}
+
+int tidings_observer_detach(tidings_observer *o, tidings_delivery *delivery, void **memory) {
+    *memory = NULL;
+    if (o->lent || !o->buffer) return 0;
+    uint8_t *copy = aligned_alloc(64, o->capacity);
+    if (!copy)
+        return tidings__fail(ENOMEM, "can't detach the memory of an observer of center \"%s\": no memory for %zu bytes",
+                             o->center->segment.name, o->capacity);
+    memcpy(copy, o->buffer, o->capacity);
+    if (delivery->payload == o->buffer) delivery->payload = copy;
+    *memory = o->buffer;
+    o->buffer = copy;
+    return 0;
 }
 
 bool tidings__buffer_begin(tidings_observer *o) { return tidings__buffer_room(o, TIDINGS__BUFFER_LEAST); }

@@ -1,4 +1,5 @@
 // Serving observations: adding and removing them, starting and stopping the thread, moving to another center.
+import Glibc
 import Synchronization
 
 /// One C observer, the thread that reads from it, and the observations that this thread serves.
@@ -35,6 +36,10 @@ final class Dispatcher: @unchecked Sendable {
     /// The leader's thread id, and its thread time when the watch first saw it in the present closure.
     var leaderNumber: Int32?
     var begun: ThreadTime?
+    /// The memory of the payload that the running closure reads, if a new leader could not be started. `detachedAt` is
+    /// the pulse during that closure.
+    var detached: UnsafeMutableRawPointer?
+    var detachedAt: UInt64 = 0
     /// The leader's position while it waits for room in a lossless observation's buffer.
     @exclusivity(unchecked) var waitsAt: UInt64?
     private(set) var core: CenterCore?
@@ -62,6 +67,16 @@ final class Dispatcher: @unchecked Sendable {
         self.core = core
         incarnations = [center.incarnation]
         if let subscription { try observer.seek(to: subscription.start) }
+    }
+
+    deinit {
+        freeDetached()
+    }
+
+    /// Call with the lock held when the closure that read it has returned.
+    func freeDetached() {
+        free(detached)
+        detached = nil
     }
 
     /// Whether this was made before the fork that created this process. Then it has no thread, and the lock may be held

@@ -15,7 +15,6 @@ extension Dispatcher {
         var names = executables
         // `LosslessRun` refers to the observation without a reference.
         defer { withExtendedLifetime((names, own)) {} }
-        var scratch = PayloadScratch()
         var resuming = resuming
         while true {
             if !resuming {
@@ -34,7 +33,7 @@ extension Dispatcher {
                 }
             }
             resuming = false
-            switch route(tenure, &scratch) {
+            switch route(tenure) {
             case .goOn: continue
             case .deposed: return
             case .stopped: return end()
@@ -59,8 +58,7 @@ extension Dispatcher {
     private typealias Ending = [UnsafeContinuation<Void, Never>]
 
     /// Serves all observations of the current delivery, from `position` on.
-    private func route(_ tenure: Roles.Tenure, _ scratch: inout PayloadScratch) -> Routed {
-        var borrowed: UnsafeRawBufferPointer?
+    private func route(_ tenure: Roles.Tenure) -> Routed {
         var owned: [UInt8]?
         // Released by hand, because only the reference that a closure's run needs shall be counted on this path.
         var finished: Unmanaged<Observation>?
@@ -92,9 +90,8 @@ extension Dispatcher {
                         owned = bytes
                         payload = .owned(bytes)
                     } else {
-                        let bytes = borrowed ?? scratch.copy(observer.payload)
-                        borrowed = bytes
-                        payload = .borrowed(bytes)
+                        // In the C observer's memory. It stays there during the closure: see `look()`.
+                        payload = .borrowed(observer.payload)
                     }
                     let arrival = arrival(
                         for: name, payload,
@@ -284,7 +281,9 @@ extension Dispatcher {
     /// A check by the watch. False: stop checking.
     func look() -> Bool {
         lock.withLock {
-            switch roles.look(pulse: pulse.load(ordering: .acquiring)) {
+            let now = pulse.load(ordering: .acquiring)
+            if now != detachedAt { freeDetached() }
+            switch roles.look(pulse: now) {
             case .rest: return false
             case .again:
                 begun = leaderNumber.flatMap(ThreadTime.look)
@@ -292,14 +291,22 @@ extension Dispatcher {
             case .depose:
                 // The same closure as at the last check. Without `/proc`, the elapsed time decides.
                 guard HandlerWatch.hangs(since: begun, now: leaderNumber.flatMap(ThreadTime.look)) else { return true }
-                // If no thread can be started, the next check tries again.
-                guard let running, let old = thread, (try? startLeader(resuming: true)) != nil else { return true }
+                guard let running, let old = thread else { return true }
+                // The closure goes on to read the payload where it is. The next check tries again if there is no memory
+                // for a copy, or no thread.
+                if detached == nil {
+                    guard observer.detachPayload(&detached) else { return true }
+                    detachedAt = now
+                }
+                guard (try? startLeader(resuming: true)) != nil else { return true }
                 old.detach()
                 (leaderNumber, begun) = (nil, nil)
                 running._withUnsafeGuaranteedRef {
                     $0.queue = $0.queue ?? $0.lane?.queue ?? DispatchQueue(label: "tidings.observer")
                     $0.machine.setAside()
+                    $0.detached = detached
                 }
+                detached = nil
                 // Even, because the new leader is in no closure yet. Relaxed: the lock is held, and the new leader
                 // takes it first.
                 pulse.add(1, ordering: .relaxed)

@@ -1,7 +1,7 @@
 /// A notification on its way to an observer: the result of the C library, with the payload where it currently lies.
 struct Arrival: @unchecked Sendable {
-    // Sendable: `borrowed` bytes lie in the scratch memory of the thread that runs the closure, and are passed to that
-    // call only.
+    // Sendable: `borrowed` bytes lie in the C observer's memory, are passed to the call of the closure only, and stay
+    // there until it returns (`Dispatcher.look`).
     enum Bytes {
         case borrowed(UnsafeRawBufferPointer)
         case owned([UInt8])

@@ -50,6 +50,7 @@ extension Observation {
     /// On the thread that was deposed while it was in the closure. Handles the items that arrived meanwhile; then the
     /// thread ends.
     func drainOnDeposedThread() {
+        freeDetached()
         if lane != nil { return leaveLane() }
         while runNext(isTimed: false) {}
     }

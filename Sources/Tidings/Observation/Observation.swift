@@ -1,6 +1,7 @@
 // One observation, and the object inside its tokens.
 
 internal import Dispatch
+import Glibc
 
 /// One observation: its subscription, its closure, and its state. It belongs to one dispatcher, whose lock guards it.
 final class Observation: @unchecked Sendable {
@@ -41,6 +42,8 @@ final class Observation: @unchecked Sendable {
     let tellsMoves: Bool
     /// The queue for a plain closure that was set aside.
     var queue: DispatchQueue?
+    /// The memory of the payload that a closure on a deposed thread reads.
+    var detached: UnsafeMutableRawPointer?
     /// The object that is registered: the owner, or an observer by a protocol.
     let object: ObjectIdentifier?
     /// The lane that this observation shares with the object's other registrations in this dispatcher.
@@ -64,6 +67,19 @@ final class Observation: @unchecked Sendable {
         machine = ObservationMachine(
             isInline: plain != nil, needsDrain: needsDrain, isLossless: subscription.isLossless, bounds: bounds,
             held: held, isInLane: object != nil && !subscription.needsOwnDispatcher)
+    }
+
+    deinit {
+        free(detached)
+    }
+
+    /// After the closure on the deposed thread has returned.
+    func freeDetached() {
+        free(
+            dispatcher.lock.withLock {
+                defer { detached = nil }
+                return detached
+            })
     }
 
     /// Whether an iterator takes the items.
