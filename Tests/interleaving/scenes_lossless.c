@@ -25,7 +25,7 @@ void dead_lossless(void) {
     machine.fibers[2].mortal = true;
 }
 
-// A poster without a deadline is told that it would have to wait, and no observer hears of that post.
+// A poster without a timeout is told that it would have to wait, and no observer hears of that post.
 void refused(void) {
     lossless();
     for (uint32_t i = 0; i < poster_count; i++) {

@@ -285,6 +285,8 @@ void a_stopped_post_holds_readers_up_only_briefly(void) {
     write_record(center, third);
     tidings__set_relaxed(&tidings__cell_at(&center->segment, third)->route,
                          tidings__relaxed(&tidings__cell_at(&center->segment, first)->route));
+    // However long this process had no processor, its next post must not revoke the first claim.
+    tidings__set_relaxed(&center->watched_since, 0);
     post_number(publisher, 2);
     told(&ready);
     commit_at(center, first);
@@ -496,7 +498,10 @@ void a_post_to_many_observers_wakes_no_reader_on_its_claim(void) {
     const long asleep = asleep_on_word();
     CHECK(asleep == HOSTILE, "%ld sleep", asleep);
     wake_hostile_sleepers(threads);
-    CHECK(statistics_of(center).revoked == 0, "a post was revoked");
+    // An observer that is awake may revoke the post while this thread has no processor. Each revocation doubles the
+    // next revoke timeout.
+    const uint64_t revoked = statistics_of(center).revoked;
+    CHECK(revoked <= MANY, "%lu posts were revoked", (unsigned long)revoked);
 }
 
 static void *posts_when_there_is_room(void *publisher) {

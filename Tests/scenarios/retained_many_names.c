@@ -313,7 +313,11 @@ static _Atomic bool *enough;
 static void sets_and_sets(void) {
     tidings_center *center = join_center(256);
     static const char *const names[VALUES] = {"kept.a", "kept.b", "kept.c"};
-    for (uint32_t i = 0; !atomic_load(enough); i++) set(center, names[i % VALUES], i);
+    tidings_publisher *publishers[VALUES];
+    for (uint32_t i = 0; i < VALUES; i++) publishers[i] = publisher_of(center, names[i]);
+    for (uint32_t i = 0; !atomic_load(enough); i++)
+        OK(tidings_post(publishers[i % VALUES], &i, sizeof i, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN},
+                        NULL));
 }
 
 // One poster counts up, so each name's values are three apart. The first to come may be any value, retained or not.

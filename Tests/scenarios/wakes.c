@@ -73,7 +73,8 @@ void a_post_without_a_sleeper_on_its_name_makes_no_system_call(void) {
           (unsigned long)(statistics_of(center).posted - before));
     const account account = drain(awake);
     CHECK(account.received > 0 && account.missed > 0, "it was lapped, and is there");
-    CHECK(statistics_of(center).observers_asleep == 4, "no sleeper was woken");
+    // Where the kernel refuses inotify, a sleeper wakes for a moment twice a second. One that was woken by a post ends.
+    while (statistics_of(center).observers_asleep != 4) usleep(100);
     post_number(publisher_of(center, "other"), 0);
     for (int i = 0; i < 4; i++) ends_well(sleepers[i]);
 }
@@ -112,7 +113,13 @@ void a_sleeper_is_left_alone_by_posts_on_other_names(void) {
     uint32_t index = 0;
     while (!(tidings__acquire(&center->segment.header->asleep[0]) >> index & 1)) index++;
     const uint32_t doorbell = tidings__acquire(&center->segment.observers[index].doorbell);
-    const usage before = usage_of(pid);
+    // A thread counts as asleep shortly before the kernel counts its switch, and the watch thread may still begin.
+    usage before, now = usage_of(pid);
+    do {
+        before = now;
+        usleep(100000);
+        now = usage_of(pid);
+    } while (memcmp(&before, &now, sizeof now) != 0);
     for (uint32_t i = 0; i < 1000; i++) post_number(publisher, i);
     const usage after = usage_of(pid);
     CHECK(memcmp(&before, &after, sizeof before) == 0, "user %lu→%lu, system %lu→%lu, switches %lu→%lu", before.user,
@@ -164,6 +171,8 @@ void an_interrupt_ends_one_wait_and_no_more(void) {
     CHECK(sigaction(SIGUSR1, &action, NULL) == 0, "%s", strerror(errno));
     for (uint32_t round = 0; round < 50; round++) {
         pthread_t thread;
+        // A further signal of the last round may have come after that round's wait.
+        while (SANITIZED && tidings_next(waited_on, 0, &delivery) == -EINTR) {}
         OK(pthread_create(&thread, NULL, waits_without_end, NULL));
         while (statistics_of(center).observers_asleep == 0) usleep(20);
         OK(pthread_kill(thread, SIGUSR1));

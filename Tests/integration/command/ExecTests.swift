@@ -113,13 +113,19 @@ struct ExecTests {
 
     @Test(.timeLimit(.minutes(10)))
     func observeWaitsForACommandThatEndsInTime() async throws {
+        // A command has one second. On a busy machine, one that takes no time may have no processor that long.
+        for _ in 0..<10 where try await aCommandEndsInTime() { return }
+        Issue.record("each of ten commands was still running")
+    }
+
+    private func aCommandEndsInTime() async throws -> Bool {
         let directory = try CenterDirectory()
         let observer = try await observe(
             "a", "--exec", #"trap "" INT TERM; echo waiting; kill -TERM $PPID; echo ran"#, in: directory)
         try directory.center().post(name: "a", payload: .empty)
         expectEqual(await observer.ending(), 0)
         expectEqual(await observer.output.all().filter { $0 == "ran" }.count, 1)
-        expectEqual(await observer.errors.all().count, 1)
+        return await observer.errors.all().count == 1
     }
 
     @Test(.timeLimit(.minutes(10)))

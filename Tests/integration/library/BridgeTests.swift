@@ -70,7 +70,7 @@ struct BridgeTests {
             expectEqual(await peer.lines.wait(for: 102).last, "- 100")
             peer.send("end")
             await peer.waitForEnd()
-            #expect(peer.lines.all.count == 103)
+            expectEqual(await peer.lines.wait(for: 103).count, 103)
         }
         // A tick that was forwarded back would precede the end of this count.
         expectEqual(try await watcher.count(), 101)

@@ -142,8 +142,8 @@ struct SuspensionTests {
         expectEqual(await peer.lines.wait(for: 11).filter { $0 != "resumed" }.suffix(4), resumed[1...])
         try Self.post(test.center, "a", 12)
         try Self.post(test.center, "a", 13)
-        await peer.waitForEnd()
-        #expect(peer.lines.all.suffix(2) == ["got 12", "got 13"] && heard.count == 14)
+        expectEqual(await peer.lines.wait(for: 13).suffix(2), ["got 12", "got 13"])
+        expectEqual(await heard.wait(for: 14).count, 14)
         token.cancel()
     }
 

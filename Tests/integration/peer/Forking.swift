@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Tidings
+import TidingsAdministration
 
 extension TestPeer {
     /// What a forked child may do with the objects of its parent.
@@ -20,7 +21,8 @@ extension TestPeer {
         center.onDiagnostic = { _ in }
         let suspended = try SharedNotificationCenter.sealed(named: "suspended")
         suspended.suspend()
-        // Swift hides fork; the only other thread sleeps in the dispatcher.
+        // The only other thread sleeps: it holds no lock that the child needs. Swift hides fork.
+        while try center.statistics.observersAsleep < 1 { sched_yield() }
         typealias Fork = @convention(c) () -> Int32
         let child = unsafeBitCast(dlsym(nil, "fork")!, to: Fork.self)()
         if child == 0 {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Tidings
+import TidingsAdministration
 import TidingsFoundation
 
 /// A subject without an identifier: an object of its process.
@@ -19,7 +20,8 @@ extension TestPeer {
         var got: [Int] = []
         let token = center.addObserver(of: object, for: AboutPlain.self) { got.append($0.number) }
         center.post(AboutPlain(number: 1), subject: object)
-        // Swift hides fork; the only other thread sleeps in the dispatcher.
+        // The only other thread sleeps: it holds no lock that the child needs. Swift hides fork.
+        while (try? center.statistics.observersAsleep) != 1 { sched_yield() }
         typealias Fork = @convention(c) () -> Int32
         let child = unsafeBitCast(dlsym(nil, "fork")!, to: Fork.self)()
         if child == 0 {
