@@ -101,6 +101,25 @@ void a_removed_center_is_said_or_replaced(void) {
     CHECK(is_new(late), "registered in a fourth");
 }
 
+void a_known_name_is_not_registered_in_a_removed_center(void) {
+    int delivered, late;
+    int descriptor = descriptor_of("com.example.a", &delivered);
+    const int token = check_of("com.example.a"), canceled = check_of("com.example.b");
+    OK(notify_cancel(canceled));
+    tidings_center *center = default_center();
+    CHECK(unlink(tidings_path(center)) == 0, "errno %d", errno);
+    tidings_close(center);
+    EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_register_check("com.example.a", &late));
+    CHECK(late == NOTIFY_TOKEN_INVALID && strstr(tidings_last_error(), "it was removed"), "%s", tidings_last_error());
+    EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_register_check("com.example.b", &late));
+    EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND,
+           notify_register_file_descriptor("com.example.a", &descriptor, NOTIFY_REUSE, &late));
+    notify_set_options(NOTIFY_OPT_REGEN);
+    OK(notify_register_check("com.example.b", &late));
+    CHECK(is_new(late) && is_new(token), "in the new one");
+    OK(notify_cancel(token));
+}
+
 static void posts_once(void) { OK(notify_post("com.example.a")); }
 
 void a_listener_goes_on_in_the_successor_of_a_removed_center(void) {

@@ -38,6 +38,9 @@ static uint32_t add(notify__domain *domain, const notify__text *text, int *numbe
     uint32_t status = atomic_load_explicit(&domain->stale, memory_order_relaxed) ? notify__domain_renew(domain, false)
                                                                                  : NOTIFY_STATUS_OK;
     if (status == NOTIFY_STATUS_OK) status = notify__domain_listen(domain);
+    // For a name that this process knows, nothing below asks the center.
+    if (status == NOTIFY_STATUS_OK)
+        status = notify__status(tidings_ended(atomic_load_explicit(&domain->center, memory_order_relaxed)));
     if (status != NOTIFY_STATUS_OK) return status;
     notify__token *token = notify__token_new();
     if (!token)
