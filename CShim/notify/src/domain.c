@@ -236,12 +236,6 @@ static void forget_parents(notify__name *name) {
     name->deliveries = NULL;
 }
 
-// Positions of two centers can be equal, so a cached state must not survive the change of center.
-static void forget_state(notify__name *name) {
-    atomic_store_explicit(&name->state_at, UINT64_MAX, memory_order_relaxed);
-    atomic_store_explicit(&name->stated, false, memory_order_relaxed);
-}
-
 static _Thread_local bool pull_history;
 static void pull_again(notify__name *name) {
     name->pull = 0;
@@ -289,7 +283,8 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     if (another) {
         atomic_store_explicit(&domain->states_left, 0, memory_order_relaxed);
         atomic_store_explicit(&domain->states_full_at, UINT64_MAX, memory_order_relaxed);
-        notify__names_each(domain, forget_state);
+        // Positions of two centers can be equal, so a cached state must not survive the change of center.
+        notify__names_each(domain, notify__state_forget);
     }
     uint32_t status = NOTIFY_STATUS_OK;
     if (listens) {

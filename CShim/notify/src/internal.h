@@ -171,6 +171,8 @@ static inline void notify__settle(notify__domain *domain) {
         notify__pull(domain);
 }
 
+void notify__state_forget(notify__name *name);  // its entry or its domain changes (state.c). Under notify__lock
+
 // MARK: The table of names (names.c). Under notify__lock
 
 notify__name *notify__name_find(const notify__domain *domain, const char *text, size_t length);

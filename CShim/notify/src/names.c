@@ -131,9 +131,8 @@ uint32_t notify__name_join(notify__domain *domain, const notify__text *text, not
     name->token_count = 1;
     name->deliveries = NULL;
     name->idle = false;
-    atomic_store_explicit(&name->state_at, UINT64_MAX, memory_order_relaxed);
-    atomic_store_explicit(&name->stated, false, memory_order_relaxed);
     atomic_store_explicit(&name->domain, domain, memory_order_release);
+    notify__state_forget(name);  // last: a get that began before keeps nothing
     // This fails only inside a signal handler, which must not register.
     if (!notify__reading_begin(domain))
         return notify__fail(NOTIFY_STATUS_FAILED, "can't register inside a signal handler; register outside");

@@ -111,15 +111,26 @@ uint32_t notify_set_state(int number, uint64_t state64) {
     }
 }
 
-static void keep(notify__name *name, uint64_t value, uint64_t position) {
-    uint32_t guard = atomic_load_explicit(&name->state_guard, memory_order_relaxed);
+// Keeps a value that was read after `guard` was. If the entry got another name or its domain another center meanwhile,
+// or another thread keeps a value, the guard has changed.
+static void keep(notify__name *name, uint64_t value, uint64_t position, uint32_t guard) {
     if (guard & 1 || !atomic_compare_exchange_strong_explicit(&name->state_guard, &guard, guard + 1,
                                                               memory_order_acq_rel, memory_order_relaxed))
         return;
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&name->state, value, memory_order_relaxed);
     atomic_store_explicit(&name->state_at, position, memory_order_relaxed);
-    atomic_store_explicit(&name->state_guard, guard + 2, memory_order_release);
+    uint32_t now = guard + 1;
+    while (!atomic_compare_exchange_weak_explicit(&name->state_guard, &now, now + 1, memory_order_release,
+                                                  memory_order_relaxed))
+        // Forgotten meanwhile, maybe before the position was stored.
+        if (now != guard + 1) atomic_store_explicit(&name->state_at, UINT64_MAX, memory_order_relaxed);
+}
+
+void notify__state_forget(notify__name *name) {
+    atomic_fetch_add_explicit(&name->state_guard, 2, memory_order_acq_rel);  // stays odd during a write
+    atomic_store_explicit(&name->state_at, UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&name->stated, false, memory_order_relaxed);
 }
 
 static bool kept(const notify__name *name, uint64_t position, uint64_t *value) {
@@ -147,6 +158,7 @@ uint32_t notify_get_state(int number, uint64_t *state64) {
     const uint64_t position = atomic_load_explicit(&domain->position, memory_order_acquire);
     const bool quiet = tidings_nothing_since(center, position);
     if (quiet && kept(name, position, state64)) return NOTIFY_STATUS_OK;
+    const uint32_t guard = atomic_load_explicit(&name->state_guard, memory_order_acquire);
     state_publisher state;
     uint8_t bytes[9];
     size_t size = sizeof bytes;
@@ -155,8 +167,12 @@ uint32_t notify_get_state(int number, uint64_t *state64) {
     if (!error) error = tidings_state_get(state.publisher, bytes, &size, &format, NULL);
     if (error && error != -ENOENT && error != -ENOBUFS) return notify__status(error);
     *state64 = !error && format == TIDINGS_FORMAT_CBOR ? decode(bytes, size) : 0;
+    // After the guard, so that the value is of the center and the name that the guard stands for. A process that may
+    // only read skips a position whose poster does not finish. The poster may finish later, and no position tells: keep
+    // nothing there.
     if (quiet && tidings_nothing_since(center, position) &&
-        atomic_load_explicit(&domain->center, memory_order_acquire) == center)
-        keep(name, *state64, position);
+        atomic_load_explicit(&domain->center, memory_order_acquire) == center &&
+        atomic_load_explicit(&name->domain, memory_order_acquire) == domain && !domain->read_only)
+        keep(name, *state64, position, guard);
     return NOTIFY_STATUS_OK;
 }
