@@ -51,6 +51,29 @@ static bool count_records(const tidings_observer *o, const tidings__subscription
     return true;
 }
 
+// True if the subscription skipped this position, and has not accounted for it in another way since.
+static bool owes(const tidings__subscription *sub, const tidings__skipped *skipped) {
+    return sub->id > skipped->older && sub->id <= skipped->youngest && (int64_t)(skipped->position - sub->since) >= 0 &&
+           (int64_t)(skipped->position - sub->accounted) >= 0 && (int64_t)(skipped->position - sub->settled) >= 0;
+}
+
+// The table was full, and the entry was given to another name: the count of this name is lost. Counts each skipped
+// position that was evicted as missed, the most that can have been, and looks the name up again.
+static void settle_without_tally(tidings_observer *o, tidings__subscription *sub) {
+    tidings__segment *s = &o->center->segment;
+    const uint64_t oldest = tidings__oldest(s);
+    for (uint32_t i = 0; i < o->skipped_count; i++) {
+        if ((int64_t)(oldest - o->skipped[i].position) <= 0 || !owes(sub, &o->skipped[i])) continue;
+        sub->missed++;
+        o->telling = true;
+    }
+    sub->passed = 0;
+    sub->settled = oldest;
+    uint64_t end;
+    if (tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE)
+        tidings__tally_read(&s->names[sub->resolved].tally, &sub->passed, &end);
+}
+
 // Evicted before its outcome was known: missed = evicted count − passed. The tally counts all records before its `end`;
 // `passed` counts all but the skipped ones. False: retry later.
 static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
@@ -62,6 +85,10 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
         if (sub->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE)
             sub->passed = 0;
         if (sub->resolved == TIDINGS__NAME_NONE) continue;
+        if (sub->resolved != TIDINGS__NAME_ALL && tidings__acquire(&s->names[sub->resolved].birth) != sub->birth) {
+            settle_without_tally(o, sub);
+            continue;
+        }
         // `oldest` is read before the tally: all records evicted by then are in the tally. Between the tally's `end`
         // and `oldest` lies no record of this name, and its slots may be reused.
         const uint64_t oldest = tidings__oldest(s);
@@ -95,10 +122,7 @@ static void settle_valid(tidings_observer *o, const tidings__table *t, const tid
     tidings__segment *s = &o->center->segment;
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *sub = t->of[i];
-        if (sub->id <= skipped->older || sub->id > skipped->youngest) continue;
-        if ((int64_t)(skipped->position - sub->since) < 0 || (int64_t)(skipped->position - sub->accounted) < 0 ||
-            (int64_t)(skipped->position - sub->settled) < 0)
-            continue;
+        if (!owes(sub, skipped)) continue;
         if (sub->entry != TIDINGS__NAME_ALL && !is_of(s, sub, tidings__route_name(route)) &&
             !is_of(s, sub, tidings__route_name_subject(route)))
             continue;
