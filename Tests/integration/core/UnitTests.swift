@@ -22,8 +22,28 @@ import Testing
         try test.run()
     }
 
+    @Test(arguments: try UnitTest.all(.retained))
+    func retained(test: UnitTest) throws {
+        try test.run()
+    }
+
+    @Test(arguments: try UnitTest.all(.eviction))
+    func eviction(test: UnitTest) throws {
+        try test.run()
+    }
+
     @Test(arguments: try UnitTest.all(.center))
     func center(test: UnitTest) throws {
+        try test.run()
+    }
+
+    @Test(arguments: try UnitTest.all(.posting))
+    func posting(test: UnitTest) throws {
+        try test.run()
+    }
+
+    @Test(arguments: try UnitTest.all(.receiving))
+    func receiving(test: UnitTest) throws {
         try test.run()
     }
 }

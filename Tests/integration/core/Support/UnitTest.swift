@@ -4,7 +4,7 @@ import Testing
 /// A unit test of the core, written in C (`Tests/unit`) and named by a sentence.
 struct UnitTest: CustomTestStringConvertible, Sendable {
     enum Layer: String {
-        case platform, segment, ring, registry, center
+        case platform, segment, ring, registry, retained, eviction, center, posting, receiving
     }
 
     let file: String
