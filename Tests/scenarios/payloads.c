@@ -330,7 +330,8 @@ void large_payloads_lie_in_memory_that_the_program_lends(void) {
 void a_detached_payload_outlives_later_deliveries(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_with(center, NAME, "subject");
-    tidings_observer *observer = observer_of(center, NULL), *bare = observer_with(center, NULL, TIDINGS_OBSERVE_BARE, 0);
+    tidings_observer *observer = observer_of(center, NULL),
+                     *bare = observer_with(center, NULL, TIDINGS_OBSERVE_BARE, 0);
     tidings_delivery delivery = {0};
     void *memory;
     OK(tidings_observer_detach(observer, &delivery, &memory));
