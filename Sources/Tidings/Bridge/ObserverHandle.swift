@@ -246,9 +246,9 @@ extension ObserverHandle {
         UnsafeRawBufferPointer(start: delivery.pointee.payload, count: delivery.pointee.size)
     }
 
-    /// Leaves the memory of the current payload to the caller, who frees it, and copies the payload for the leader. Not
-    /// of a large payload, which has its own array. False: no memory. Call with the dispatcher's lock held, while the
-    /// leader is in a closure.
+    /// Leaves the memory of the current payload to the caller, which frees it, and copies the payload for the leader.
+    /// Not of a large payload, which has its own array. False: no memory. Call with the dispatcher's lock held, while
+    /// the leader is in a closure.
     func detachPayload(_ memory: inout UnsafeMutableRawPointer?) -> Bool {
         tidings_observer_detach(observer, delivery, &memory) == 0
     }

@@ -238,8 +238,8 @@ struct PrefixObservationTests {
         token.cancel()
     }
 
-    /// The number of times that each thread of a process went to sleep. `nil`: the thread naps, as the thread sanitizer's
-    /// own thread does, which wakes ten times a second.
+    /// The number of times that each thread of a process went to sleep. `nil`: the thread naps, as the thread
+    /// sanitizer's own thread does, which wakes ten times a second.
     private func switches(of pid: Int32) throws -> [String: Int?] {
         // nanosleep and clock_nanosleep.
         #if arch(x86_64)
