@@ -66,7 +66,7 @@ done
 tell() { # tell SCENARIO: its complaint, seed and status go to files; none inherits a pipe
     local seed=20261123 status=0
     mkdir "$scenarios/${1//\//,}"
-    timeout -s KILL 120 "$qemu" "$work/ScenarioPeer" "$1" "$seed" "$scenarios/${1//\//,}" </dev/null >"$work/complaint.${1//\//,}" 2>&1 || status=$?
+    timeout -s KILL 400 "$qemu" "$work/ScenarioPeer" "$1" "$seed" "$scenarios/${1//\//,}" </dev/null >"$work/complaint.${1//\//,}" 2>&1 || status=$?
     rm -rf "$scenarios/${1//\//,}"
     if [[ $status -ne 0 ]]; then
         echo "FAILED: $1, seed $seed, ended with status $status: $(tail -n 3 "$work/complaint.${1//\//,}")" >"$work/results/${1//\//,}"
