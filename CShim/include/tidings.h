@@ -350,7 +350,7 @@ typedef struct tidings_reservation {
 /// Bound: rare walk. Never waits.
 int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation *reservation);
 /// Enlarges a reservation to at least `capacity` bytes. Keeps the first `used` bytes; `bytes` may change. If it fails,
-/// the reservation is as before.
+/// the reservation is as before. -EINVAL: it was posted or abandoned. Otherwise as `tidings_reserve`.
 /// Bound: copy of `used` bytes, and a rare walk. Never waits.
 int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity);
 /// Posts the first `size` bytes of a reservation. The reservation is used up, also on failure. A small payload is moved

@@ -49,9 +49,23 @@ int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation
     return reserve(center, capacity, reservation);
 }
 
+// True if the reservation was neither posted nor abandoned, and this participant still owns its chunk.
+static bool usable(const tidings_center *center, const tidings_reservation *reservation) {
+    const tidings__segment *s = &center->segment;
+    const uint32_t chunk = (uint32_t)reservation->internal;
+    if (!reservation->bytes || chunk >= s->geometry.chunk_count) return false;
+    const uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
+    return tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && tidings__chunk_owner(word) == center->participant;
+}
+
 int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity) {
-    if (capacity <= reservation->capacity) return 0;
     tidings__segment *s = &center->segment;
+    if (!usable(center, reservation))
+        return tidings__fail(EINVAL,
+                             "can't enlarge a reservation of center \"%s\" that isn't (or is no longer) this "
+                             "process's; reserve anew",
+                             s->name);
+    if (capacity <= reservation->capacity) return 0;
     if (!tidings__center_joined(center, tidings__thread_self()))
         return tidings__fail(
             ECHILD, "can't go on with a reservation of center \"%s\" that was made before a fork; reserve anew",
@@ -84,10 +98,7 @@ int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *res
     int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
     if (!center->segment.writable) return tidings__center_read_only(center, "post to");
-    uint64_t word = chunk < center->segment.geometry.chunk_count ? tidings__acquire(&center->segment.chunk_words[chunk])
-                                                                 : 0;
-    if (!reservation->bytes || tidings__chunk_state(word) != TIDINGS__CHUNK_OWNED ||
-        tidings__chunk_owner(word) != center->participant) {
+    if (!usable(center, reservation)) {
         error = tidings__fail(
             EINVAL,
             "can't post a reservation of center \"%s\" that isn't (or is no longer) this process's; reserve anew",
