@@ -201,7 +201,8 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
     const bool search_first = limit >= tidings__acquire(&s->header->names_backed.word);
     bool found = search_first && search_table(s, participant, limit, oldest, &waiting, index);
     for (uint32_t steps = limit; !found && steps < s->shape.names && limit < s->shape.names; steps++) {
-        if (tidings__back_names(s, limit + 1) != 0) return -ENOSPC;  // the error line is written
+        const int error = tidings__back_names(s, limit + 1);
+        if (error) return error;
         const bool taken = (int64_t)(tidings__acquire(&s->names[limit].birth) - oldest) <= 0 &&
                            take_free(s, participant, limit);
         // The entry is taken, by this call or by a process that died before it counted the entry: count it.

@@ -1,5 +1,8 @@
 #include "registry/name_table.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "names.h"
 #include "platform/error.h"
 #include "ring/record.h"
@@ -178,4 +181,15 @@ TEST(an_entry_with_impossible_lengths_has_no_text) {
     CHECK(!tidings__name_text(s, index, NULL, NULL, NULL, NULL));
     s->names[index].lengths = (uint32_t)(TIDINGS_SUBJECT_MAX + 2) << 16 | 1;
     CHECK(!tidings__name_text(s, index, NULL, NULL, NULL, NULL));
+}
+
+TEST(an_entry_that_gets_no_memory_fails_with_the_reason) {
+    tidings__segment *s = unit_segment();
+    s->names_known = TIDINGS__NAME_FIRST;
+    s->header->names_backed.word = s->shape.names;
+    CHECK_EQUAL(close(s->fd), 0);
+    const tidings__key key = key_of("a", false);
+    uint32_t index = TIDINGS__NAME_NONE;
+    CHECK_EQUAL(tidings__name_join(s, OWN, &key, 1, &index), -EBADF);
+    CHECK_SAYS(tidings__last_error(), "was closed by this program");
 }
