@@ -1,0 +1,57 @@
+#include "fresh.h"
+
+TEST(a_participant_is_described_by_its_entry) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    dead_participant(s, 3);
+    s->participants[3].pid = 42;
+    s->participants[3].uid = 43;
+    tidings_participant_info info;
+    CHECK_EQUAL(tidings_participant(center, 3, &info), 0);
+    CHECK_EQUAL(info.index, 3);
+    CHECK_EQUAL(info.pid, 42);
+    CHECK_EQUAL(info.uid, 43);
+    CHECK(!info.own);
+    CHECK(!info.alive);
+    CHECK_EQUAL(tidings_participant(center, center->participant, &info), 0);
+    CHECK(info.own);
+    CHECK(info.alive);
+}
+
+TEST(an_entry_without_a_participant_has_no_description) {
+    tidings_center *center = fresh_center();
+    tidings_participant_info info;
+    CHECK_EQUAL(tidings_participant(center, 3, &info), -ENOENT);
+    CHECK_EQUAL(tidings_participant(center, unit_smallest.participants, &info), -ERANGE);
+}
+
+TEST(a_lossless_observer_is_behind_from_its_first_record_on) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    const uint32_t a = joined(center, "a", false, 2), b = joined(center, "b", false, 1);
+    s->observers[2].owner = 3 + 1;
+    s->observers[4].owner = 3 + 1;
+    s->header->lossless[0] = 1 << 2;
+    for (uint64_t p = 0; p < 10; p++) unit_post(s, p, tidings__route_word(p == 6 || p == 2 ? a : b, 0, 0, 0));
+    tidings_participant_observers found;
+    tidings_participant_observers_get(center, 3, &found);
+    CHECK_EQUAL(found.observers, 2);
+    CHECK_EQUAL(found.lossless, 1);
+    CHECK_EQUAL(found.behind, 8);
+    s->observers[2].cursor = 3;
+    tidings_participant_observers_get(center, 3, &found);
+    CHECK_EQUAL(found.behind, 4);
+}
+
+TEST(an_observer_of_a_prefix_is_behind_at_the_records_of_its_names) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    const uint32_t name = joined(center, "abc", false, 1), other = joined(center, "b", false, 1);
+    (void)joined(center, "ab", true, 2);
+    s->observers[2].owner = 3 + 1;
+    s->header->lossless[0] = 1 << 2;
+    for (uint64_t p = 0; p < 5; p++) unit_post(s, p, tidings__route_word(p == 3 ? name : other, 0, 0, 0));
+    tidings_participant_observers found;
+    tidings_participant_observers_get(center, 3, &found);
+    CHECK_EQUAL(found.behind, 2);
+}
