@@ -1,4 +1,4 @@
-// Opening, sending, receiving and removing centers through the C library.
+// Opening, sending, receiving and removing centers through the C library, and the small configuration.
 internal import CTidings
 import Glibc
 
@@ -108,8 +108,13 @@ extension String {
     }
 }
 
-extension CenterHandle {
-    static var smallConfiguration: SharedNotificationCenter.Configuration {
+extension SharedNotificationCenter.Configuration {
+    /// The smallest memory use: 512 slots and 256 KiB in all, plus payloads that do not fit a slot.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter(named: "com.example.player", configuration: .small)
+    /// ```
+    public static let small: SharedNotificationCenter.Configuration = {
         let small = tidings_small_configuration
         var result = SharedNotificationCenter.Configuration()
         result.maximumPayloadSize = small.maximum_payload == 0 ? nil : Int(small.maximum_payload)
@@ -119,10 +124,8 @@ extension CenterHandle {
         result.names = small.names == 0 ? nil : Int(small.names)
         result.permissions = small.mode == 0 ? nil : small.mode
         return result
-    }
-}
+    }()
 
-extension SharedNotificationCenter.Configuration {
     /// Passes the configuration as a C structure that is valid during the call.
     fileprivate func withC<Result>(
         _ body: (UnsafePointer<tidings_configuration>) -> Result

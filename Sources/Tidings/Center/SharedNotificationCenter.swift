@@ -133,6 +133,15 @@ public final class SharedNotificationCenter: Sendable {
         get { core.diagnostics.hook }
         set { core.diagnostics.hook = newValue }
     }
+
+    /// What observers of this center object could not decode and what they missed. For TidingsAdministration.
+    package var diagnosticCounts: (undecodable: Int, missed: Int) { core.diagnostics.counts }
+
+    /// Reports a post that could not be forwarded to ``onDiagnostic``.
+    package func reportPostFailed(_ name: Name, _ error: SharedNotificationError) {
+        core.diagnostics.report(.postFailed(name, error))
+    }
+
     /// Calls `body` with the open center of the C library: this object's, or its successor's if the center has ended
     /// and this object follows its name. For TidingsAdministration.
     ///

@@ -1,10 +1,6 @@
 // Diagnostics: what no observer was informed of, reported to the program's hook or on standard error.
 import Glibc
 
-#if MUTANTS
-    import TidingsCoding
-#endif
-
 extension SharedNotificationCenter {
     /// An event that no observer was informed of, for ``onDiagnostic``.
     ///
@@ -143,34 +139,5 @@ final class Diagnostics: Sendable {
         case .dispatchFailed(let error):
             return ("e\(error.message)", error.message)
         }
-    }
-}
-
-extension SharedNotificationCenter {
-    /// What observers of this center object could not decode and what they missed. For TidingsAdministration.
-    package var diagnosticCounts: (undecodable: Int, missed: Int) { core.diagnostics.counts }
-
-    /// Reports a post that could not be forwarded to ``onDiagnostic``.
-    package func reportPostFailed(_ name: Name, _ error: SharedNotificationError) {
-        core.diagnostics.report(.postFailed(name, error))
-    }
-}
-
-extension Int {
-    /// Adds a count that a peer may have written; the sum stops at `Int.max`.
-    mutating func add(_ count: Int) {
-        #if MUTANT_MISSED_SUMMED_IN_32_BITS  // Found by: fuzz swift
-            if isMutant("MISSED_SUMMED_IN_32_BITS") { _ = UInt32(self) + UInt32(count) }
-        #endif
-        let (sum, isOver) = addingReportingOverflow(count)
-        self = isOver ? .max : sum
-    }
-}
-
-extension UInt64 {
-    /// The position that is `distance` after this one, at most `UInt64.max`. A peer may have written either number.
-    func position(after distance: UInt64) -> UInt64 {
-        let (sum, isOver) = addingReportingOverflow(distance)
-        return isOver ? .max : sum
     }
 }

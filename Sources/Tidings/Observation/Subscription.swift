@@ -51,13 +51,6 @@ extension Subscription {
     }
 }
 
-extension SharedNotificationCenter.Name {
-    /// The pattern for all names with a prefix, for fields that hold a name.
-    package init(beginningWith prefix: String) {
-        self.init(prefix + "*")
-    }
-}
-
 // The subscription's calls to the C library.
 extension ObserverHandle {
     func seek(to start: SharedNotificationCenter.Start) throws(SharedNotificationError) {

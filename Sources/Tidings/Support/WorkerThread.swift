@@ -5,11 +5,16 @@ import Glibc
 struct WorkerThread: Hashable, Sendable {
     private let thread: pthread_t
 
+    /// The system could not start a thread, for the reason that this error number says.
+    struct NotStarted: Error {
+        let errno: Int32
+    }
+
     /// Starts a thread that runs `body` and ends.
     ///
     /// The thread blocks the program's signals, so that these reach the program's threads, as with Dispatch's workers.
     /// Signals that a fault of the thread itself raises are not blocked, so that crash reports work.
-    init(_ body: @escaping @Sendable () -> Void) throws(SharedNotificationError) {
+    init(_ body: @escaping @Sendable () -> Void) throws(NotStarted) {
         final class Body {
             let run: @Sendable () -> Void
             init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -32,9 +37,7 @@ struct WorkerThread: Hashable, Sendable {
             }, argument.toOpaque())
         guard result == 0 else {
             argument.release()
-            throw SharedNotificationError(
-                .system(result),
-                message: "can't start a thread to dispatch notifications: \(String(cString: strerror(result)))")
+            throw NotStarted(errno: result)
         }
         self.thread = thread
     }

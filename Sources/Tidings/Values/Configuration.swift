@@ -114,12 +114,5 @@ extension SharedNotificationCenter {
             self.creation = creation
             self.followsName = followsName
         }
-
-        /// The smallest memory use: 512 slots and 256 KiB in all, plus payloads that do not fit a slot.
-        ///
-        /// ```swift
-        /// let center = try SharedNotificationCenter(named: "com.example.player", configuration: .small)
-        /// ```
-        public static let small = CenterHandle.smallConfiguration
     }
 }

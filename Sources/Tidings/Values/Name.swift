@@ -27,6 +27,11 @@ extension SharedNotificationCenter {
             self.rawValue = rawValue
         }
 
+        /// The pattern for all names with a prefix, for fields that hold a name.
+        package init(beginningWith prefix: String) {
+            rawValue = prefix + "*"
+        }
+
         /// A name written as a literal.
         public init(stringLiteral value: String) {
             rawValue = value

@@ -264,7 +264,13 @@ final class Dispatcher: @unchecked Sendable {
         var next = roles
         let tenure = next.lead()
         let isFirst = !roles.isLed
-        thread = try WorkerThread { self.lead(tenure, resuming: resuming) }
+        do throws(WorkerThread.NotStarted) {
+            thread = try WorkerThread { self.lead(tenure, resuming: resuming) }
+        } catch {
+            throw SharedNotificationError(
+                .system(error.errno),
+                message: "can't start a thread to dispatch notifications: \(String(cString: strerror(error.errno)))")
+        }
         roles = next
         if isFirst, isShared { HandlerWatch.shared.begin() }
     }
