@@ -4,7 +4,7 @@ import Synchronization
 /// The center that a center object uses. If the object follows the name, this changes to the successor when the center
 /// has ended.
 final class CenterLink: Sendable {
-    private let name: String
+    let name: String
     /// The configuration that opens a successor; `nil`: the object does not follow the name.
     private let configuration: SharedNotificationCenter.Configuration?
     let follows: Bool

@@ -10,9 +10,6 @@ extension Publisher {
         _ payload: UnsafeRawBufferPointer, format: UInt8, flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         defer { withExtendedLifetime(handle) {} }
-        if flags.timeout != nil, let observation = LosslessRun.current {
-            return try post(payload, format: format, flags: flags, inside: observation)
-        }
         var raw = tidings_post_options(format: format, flags)
         var sequence: UInt64 = 0
         let result = tidings_post(self.raw, payload.baseAddress, payload.count, &raw, &sequence)
@@ -51,16 +48,7 @@ extension Publisher {
     ) throws(SharedNotificationError) -> UInt64 {
         defer { withExtendedLifetime(handle) {} }
         if reservation.isProcessMemory {
-            let bytes = UnsafeRawBufferPointer(start: reservation.raw.bytes, count: count)
-            return try post(bytes, format: format, flags: flags)
-        }
-        if flags.timeout != nil, let observation = LosslessRun.current {
-            // A reservation is used up by one try, and this post may need several.
-            let copy = Array(UnsafeRawBufferPointer(start: reservation.raw.bytes, count: count))
-            let span = copy.span.bytes
-            return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
-                try post(bytes, format: format, flags: flags, inside: observation)
-            }
+            return try post(reservation.payload(count), format: format, flags: flags)
         }
         var raw = tidings_post_options(format: format, flags)
         var sequence: UInt64 = 0
@@ -70,16 +58,18 @@ extension Publisher {
         return sequence
     }
 
-    /// How long a post from inside a lossless closure waits before it checks whether it waits for itself, in
-    /// nanoseconds. 5 ms is negligible while posters are held back anyway.
+    /// How long a post waits between two calls of its check, in nanoseconds. 5 ms is negligible while posters are held
+    /// back anyway.
     private static let slice: Int64 = 5_000_000
 
-    /// Posts from inside a lossless closure, and waits until its timeout at most. If the post waits for the
-    /// observation of that closure, it fails before the timeout. Without a payload it clears the retained value.
+    /// Posts, and waits until its timeout at most. While an observer of this process holds the post back, calls `check`
+    /// every 5 ms, and fails with the error of `check`. Without a payload it clears the retained value.
     @inline(never)
-    private func post(
-        _ payload: UnsafeRawBufferPointer?, format: UInt8, flags: PostFlags, inside observation: Observation
+    func post(
+        _ payload: UnsafeRawBufferPointer?, format: UInt8, flags: PostFlags,
+        checking check: () throws(SharedNotificationError) -> Void
     ) throws(SharedNotificationError) -> UInt64 {
+        defer { withExtendedLifetime(handle) {} }
         var raw = tidings_post_options(format: format, flags)
         let asked = raw.timeout_ns
         let begin = Lock.now
@@ -93,17 +83,10 @@ extension Publisher {
             let error = SharedNotificationError(errno: -result)
             guard error.code == .full else {
                 return try inSuccessor(after: error) { (publisher) throws(SharedNotificationError) in
-                    try publisher.post(payload, format: format, flags: flags, inside: observation)
+                    try publisher.post(payload, format: format, flags: flags, checking: check)
                 }
             }
-            if Self.isHeldBackByThisProcess, observation.standsInItsOwnWay {
-                throw SharedNotificationError(
-                    .full,
-                    message: """
-                        can't post from inside a lossless observer's closure: this observer is a whole ring behind, \
-                        and goes on only after the closure has returned; post fewer there, or post from another thread
-                        """)
-            }
+            if Self.isHeldBackByThisProcess { try check() }
             let spent = Int64(Lock.now - begin)
             if asked >= 0, spent >= asked { throw error }
             raw.timeout_ns = asked < 0 ? Self.slice : min(Self.slice, asked - spent)
@@ -118,12 +101,7 @@ extension Publisher {
 
     func clearState(timeout: Duration?) throws(SharedNotificationError) {
         defer { withExtendedLifetime(handle) {} }
-        let flags = PostFlags(isRetained: true, timeout: timeout)
-        if timeout != nil, let observation = LosslessRun.current {
-            _ = try post(nil, format: 0, flags: flags, inside: observation)
-            return
-        }
-        var raw = tidings_post_options(format: 0, flags)
+        var raw = tidings_post_options(format: 0, PostFlags(isRetained: true, timeout: timeout))
         let result = tidings_state_set(self.raw, nil, 0, &raw)
         guard result == 0 else {
             return try inSuccessor(after: SharedNotificationError(errno: -result)) {

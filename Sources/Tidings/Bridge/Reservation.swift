@@ -8,31 +8,36 @@ import TidingsCoding
 /// It is memory of the center. If the center object follows its name, it is memory of this process, so that the payload
 /// can be posted in the next center.
 struct Reservation: ~Copyable, PayloadMemory {
-    // Unowned, because the poster keeps the core alive, and most posts need no reservation.
-    private unowned(unsafe) let core: CenterCore
+    // Unowned, because the poster keeps the link alive, and most posts need no reservation.
+    private unowned(unsafe) let link: CenterLink
     /// The poster's stack memory, where the payload begins.
     private let scratch: UnsafeRawBufferPointer
     var raw = tidings_reservation()
     /// Whether there is memory that must be posted or given back.
     var isHeld = false
 
-    init(core: CenterCore, after scratch: UnsafeMutableRawBufferPointer) {
-        self.core = core
+    init(link: CenterLink, after scratch: UnsafeMutableRawBufferPointer) {
+        self.link = link
         self.scratch = UnsafeRawBufferPointer(scratch)
     }
 
     deinit {
-        if isHeld { Self.giveBack(raw, core) }
+        if isHeld { Self.giveBack(raw, link) }
     }
 
     @inline(never)
-    private static func giveBack(_ raw: tidings_reservation, _ core: CenterCore) {
+    private static func giveBack(_ raw: tidings_reservation, _ link: CenterLink) {
         var raw = raw
-        if core.link.follows { free(raw.bytes) } else { tidings_abandon(core.link.handle.center, &raw) }
+        if link.follows { free(raw.bytes) } else { tidings_abandon(link.handle.center, &raw) }
+    }
+
+    /// The first `count` bytes of the payload in the memory.
+    func payload(_ count: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: raw.bytes, count: count)
     }
 
     var isProcessMemory: Bool {
-        @inline(never) get { core.link.follows }
+        @inline(never) get { link.follows }
     }
 
     /// Memory for at least `needed` bytes that begins with the `used` bytes written so far.
@@ -49,14 +54,14 @@ struct Reservation: ~Copyable, PayloadMemory {
             if let larger { (raw.bytes, raw.capacity) = (larger, capacity) }
             isHeld = isHeld || result == 0
         } else if isHeld {
-            let center = core.link.handle.center
+            let center = link.handle.center
             var larger = tidings_reserve_more(center, &raw, used, max(needed, 2 * raw.capacity))
             if larger != 0, needed < 2 * raw.capacity {
                 larger = tidings_reserve_more(center, &raw, used, needed)
             }
             result = larger
         } else {
-            result = tidings_reserve(core.link.handle.center, needed, &raw)
+            result = tidings_reserve(link.handle.center, needed, &raw)
             isHeld = result == 0
         }
         guard result == 0 else { throw SharedNotificationError(errno: -result) }

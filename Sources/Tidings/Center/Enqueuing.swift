@@ -4,7 +4,7 @@ extension SharedNotificationCenter {
     package func enqueue<M: Message>(
         _ message: M, _ style: DeferredPosts.Style, _ coalescing: DeferredPosts.Coalescing, _ options: PostOptions
     ) throws(SharedNotificationError) {
-        try enqueue(try core.payload(of: message), name: M.name, as: M.self, style, coalescing, options)
+        try enqueue(try posting.payload(of: message), name: M.name, as: M.self, style, coalescing, options)
     }
 
     package func enqueue<each Argument>(
@@ -12,7 +12,7 @@ extension SharedNotificationCenter {
         coalescing: DeferredPosts.Coalescing, options: PostOptions
     ) throws(SharedNotificationError) {
         try enqueue(
-            try core.payload(of: PostedArguments(values: (repeat each arguments)), name: key.name), name: key.name,
+            try posting.payload(of: PostedArguments(values: (repeat each arguments)), name: key.name), name: key.name,
             as: PostedArguments<repeat each Argument>.self, style, coalescing, options)
     }
 
@@ -20,7 +20,7 @@ extension SharedNotificationCenter {
         encoding value: Value, name: Name, _ style: DeferredPosts.Style, _ coalescing: DeferredPosts.Coalescing,
         _ options: PostOptions
     ) throws(SharedNotificationError) {
-        try enqueue(try core.payload(of: value, name: name), name: name, style, coalescing, options)
+        try enqueue(try posting.payload(of: value, name: name), name: name, style, coalescing, options)
     }
 
     /// - Parameter type: the type that the name is meant for; `nil`: the name is not meant for one type.

@@ -28,6 +28,7 @@ extension SharedNotificationCenter {
     @MainActor
     public final class ObservedState<Value: Codable & Sendable>: Observable {
         private let core: CenterCore
+        private let posting: PostingCore
         private let name: Name
         private let post: (Value) throws(SharedNotificationError) -> Void
         private let decode: (RawPayload) throws -> Value
@@ -37,10 +38,11 @@ extension SharedNotificationCenter {
         private var anchor: ObservationAnchor?
 
         fileprivate init(
-            _ name: Name, in core: CenterCore, decode: @escaping (RawPayload) throws -> Value,
+            _ name: Name, in center: SharedNotificationCenter, decode: @escaping (RawPayload) throws -> Value,
             post: @escaping (Value) throws(SharedNotificationError) -> Void
         ) throws(SharedNotificationError) {
-            self.core = core
+            core = center.core
+            posting = center.posting
             self.name = name
             self.decode = decode
             self.post = post
@@ -87,7 +89,7 @@ extension SharedNotificationCenter {
         /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; the value is not
         ///   cleared then. `.decodingFailed` if a process has meanwhile set a value that does not decode as `Value`.
         public func clear() throws(SharedNotificationError) {
-            try core.clearState(name: name)
+            try posting.clearState(name: name)
             try refresh()
         }
 
@@ -101,7 +103,7 @@ extension SharedNotificationCenter {
 
         /// Reads the center's retained value.
         private func refresh() throws(SharedNotificationError) {
-            let new = try core.rawState(name: name)
+            let new = try posting.rawState(name: name)
             guard new != raw else { return }
             // Also for a value that does not decode as `Value`, so that it is reported once.
             raw = new
@@ -129,11 +131,11 @@ extension SharedNotificationCenter {
     public func observedState<Value: Codable & Sendable>(
         for name: Name, as type: Value.Type = Value.self
     ) throws(SharedNotificationError) -> ObservedState<Value> {
-        let core = core
+        let posting = posting
         return try ObservedState(
-            name, in: core, decode: { try $0.decode(type) },
+            name, in: self, decode: { try $0.decode(type) },
             post: { (value) throws(SharedNotificationError) in
-                _ = try core.post(
+                _ = try posting.post(
                     encoding: value, name: name, subject: nil, PostFlags(isRetained: true))
             })
     }
@@ -156,17 +158,17 @@ extension SharedNotificationCenter {
     public func observedState<M: Message>(
         for type: M.Type = M.self
     ) throws(SharedNotificationError) -> ObservedState<M> {
-        let core = core
+        let posting = posting
         core.types.note(type, name: M.name)
         return try ObservedState(
-            M.name, in: core,
+            M.name, in: self,
             decode: { payload in
                 try payload.bytes.withUnsafeBytes {
                     try PayloadCoding.message(type, format: payload.format.rawValue, bytes: $0)
                 }
             },
             post: { (value) throws(SharedNotificationError) in
-                _ = try core.post(value, subject: nil, PostFlags(isRetained: true))
+                _ = try posting.post(value, subject: nil, PostFlags(isRetained: true))
             })
     }
 }

@@ -83,7 +83,7 @@ extension SharedNotificationCenter {
         _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, options: PostOptions = PostOptions()
     ) throws(SharedNotificationError) {
         let type = PostedArguments<repeat each Argument>.self
-        _ = try core.post(
+        _ = try posting.post(
             encoding: PostedArguments(values: (repeat each arguments)), name: key.name, subject: options.subject,
             as: type, options.flags)
     }
@@ -112,12 +112,12 @@ extension SharedNotificationCenter {
     public func post(
         name: Name, payload: RawPayload = .empty, options: PostOptions = PostOptions()
     ) throws(SharedNotificationError) -> UInt64 {
-        try core.post(payload, name: name, subject: options.subject, options.flags)
+        try posting.post(payload, name: name, subject: options.subject, options.flags)
     }
 
     /// As `post(_:options:)`. Returns the position.
     package func positionOfPost<M: Message>(_ message: M) throws(SharedNotificationError) -> UInt64 {
-        try core.post(message, subject: nil, PostFlags())
+        try posting.post(message, subject: nil, PostFlags())
     }
 
     /// Posts a value as CBOR. Returns the position.
@@ -126,14 +126,14 @@ extension SharedNotificationCenter {
     package func post<Value: Encodable>(
         encoding value: Value, name: Name, as type: Any.Type? = nil, options: PostOptions
     ) throws(SharedNotificationError) -> UInt64 {
-        try core.post(encoding: value, name: name, subject: options.subject, as: type, options.flags)
+        try posting.post(encoding: value, name: name, subject: options.subject, as: type, options.flags)
     }
 
     @usableFromInline
     func postAsEncoded<M: Message>(
         _ message: M, subject: String?, _ flags: PostFlags
     ) throws(SharedNotificationError) {
-        _ = try core.post(message, subject: subject, flags)
+        _ = try posting.post(message, subject: subject, flags)
     }
 
     @usableFromInline
@@ -142,8 +142,8 @@ extension SharedNotificationCenter {
     ) throws(SharedNotificationError) {
         // The cache closes its publishers when it is released, so it must live until the post is done.
         defer { withExtendedLifetime(self) {} }
-        _ = try core.postBitwise(
-            value: value, to: try core.publishers.publisher(for: type, subject: subject), flags)
+        _ = try posting.postBitwise(
+            value: value, to: try posting.publishers.publisher(for: type, subject: subject), flags)
     }
 
     @usableFromInline
@@ -152,8 +152,8 @@ extension SharedNotificationCenter {
     ) throws(SharedNotificationError) {
         // As above.
         defer { withExtendedLifetime(self) {} }
-        _ = try core.postBitwise(
-            room, to: try core.publishers.publisher(for: type, subject: subject), flags)
+        _ = try posting.postBitwise(
+            room, to: try posting.publishers.publisher(for: type, subject: subject), flags)
     }
 }
 

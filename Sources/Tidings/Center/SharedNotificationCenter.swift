@@ -25,6 +25,7 @@
 /// parent's lossless observers hold posts back for their whole timeout.
 public final class SharedNotificationCenter: Sendable {
     let core: CenterCore
+    let posting: PostingCore
     let owners = OwnerTable()
     #if Macros
         let protocolObservers = ProtocolObservers()
@@ -52,16 +53,17 @@ public final class SharedNotificationCenter: Sendable {
     ///   ``Configuration-swift.struct/allowsSharedDirectory``), `.notACenter`, `.incompatibleVersion`, `.notFound`,
     ///   `.exists`, `.tooManyParticipants`, `.removed` (another process has been removing it for two seconds),
     ///   `.system`.
-    public init(named name: String, configuration: Configuration = Configuration()) throws(SharedNotificationError) {
-        core = CenterCore(
-            name: name, handle: try CenterHandle(name: name, configuration: configuration),
-            configuration: configuration)
-        deferred = PostingQueue(core: core)
+    public convenience init(
+        named name: String, configuration: Configuration = Configuration()
+    ) throws(SharedNotificationError) {
+        let handle = try CenterHandle(name: name, configuration: configuration)
+        self.init(core: CenterCore(name: name, handle: handle, configuration: configuration))
     }
 
     init(core: CenterCore) {
         self.core = core
-        deferred = PostingQueue(core: core)
+        posting = PostingCore(core)
+        deferred = PostingQueue(posting)
     }
 
     /// This user's default center, named `default`, in the default directory.
@@ -152,5 +154,22 @@ public final class SharedNotificationCenter: Sendable {
     ) throws(Failure) -> Result {
         let handle = core.handle
         return try withExtendedLifetime(handle) { () throws(Failure) in try body(handle.center) }
+    }
+}
+
+/// The process's default center. A forked child gets one of its own.
+final class DefaultCenter: Sendable {
+    private static let local = ForkLocal { DefaultCenter() }
+    static var shared: DefaultCenter { local.object }
+
+    private let opened = Locked<SharedNotificationCenter?>(nil)
+
+    func center() throws(SharedNotificationError) -> SharedNotificationCenter {
+        try opened.withLock { (opened) throws(SharedNotificationError) in
+            if let center = opened { return center }
+            let center = try SharedNotificationCenter(named: "default")
+            opened = center
+            return center
+        }
     }
 }

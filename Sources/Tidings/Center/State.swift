@@ -22,7 +22,7 @@ extension SharedNotificationCenter {
         _ value: M?, timeout: Duration? = nil
     ) throws(SharedNotificationError) {
         guard let value else { return try clearState(for: M.name, timeout: timeout) }
-        _ = try core.post(value, subject: nil, PostFlags(isRetained: true, timeout: timeout))
+        _ = try posting.post(value, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
 
     /// Sets a value (as CBOR) as the retained value of a name and notifies the name's observers. `nil` clears it.
@@ -43,7 +43,7 @@ extension SharedNotificationCenter {
         _ value: Value?, for name: Name, timeout: Duration? = nil
     ) throws(SharedNotificationError) {
         guard let value else { return try clearState(for: name, timeout: timeout) }
-        _ = try core.post(encoding: value, name: name, subject: nil, PostFlags(isRetained: true, timeout: timeout))
+        _ = try posting.post(encoding: value, name: name, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
 
     /// Sets bytes that are already encoded as the retained value of a name and notifies the name's observers. `nil`
@@ -63,7 +63,7 @@ extension SharedNotificationCenter {
         _ payload: RawPayload?, for name: Name, timeout: Duration? = nil
     ) throws(SharedNotificationError) {
         guard let payload else { return try clearState(for: name, timeout: timeout) }
-        _ = try core.post(payload, name: name, subject: nil, PostFlags(isRetained: true, timeout: timeout))
+        _ = try posting.post(payload, name: name, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
 
     /// The value last set (or posted retained) for the type's name; `nil` if there is none.
@@ -78,7 +78,7 @@ extension SharedNotificationCenter {
     public func state<M: Message>(
         for type: M.Type = M.self
     ) throws(SharedNotificationError) -> M? {
-        try core.state(message: M.self)
+        try posting.state(message: M.self)
     }
 
     /// The value last set (or posted retained) for a name; `nil` if there is none.
@@ -94,7 +94,7 @@ extension SharedNotificationCenter {
     public func state<Value: Decodable>(
         for name: Name, as type: Value.Type = Value.self
     ) throws(SharedNotificationError) -> Value? {
-        try core.state(Value.self, name: name)
+        try posting.state(Value.self, name: name)
     }
 
     /// The bytes last set (or posted retained) for a name, in any format; `nil` if there are none.
@@ -106,7 +106,7 @@ extension SharedNotificationCenter {
     /// - Parameter name: the value's name.
     /// - Throws: ``SharedNotificationError``: `.invalidName`.
     public func rawState(for name: Name) throws(SharedNotificationError) -> RawPayload? {
-        try core.rawState(name: name)
+        try posting.rawState(name: name)
     }
 
     /// Clears the retained value of a name: ``state(for:as:)`` is `nil`, and observers that register later receive
@@ -126,7 +126,7 @@ extension SharedNotificationCenter {
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`,
     ///   `.notPermitted`.
     public func clearState(for name: Name, timeout: Duration? = nil) throws(SharedNotificationError) {
-        try core.clearState(name: name, timeout: timeout)
+        try posting.clearState(name: name, timeout: timeout)
     }
 
     /// Sets a key's arguments as the retained value of its name: the same as posting them retained.
@@ -165,7 +165,7 @@ extension SharedNotificationCenter {
     public func state<each Argument>(
         for key: Key<repeat each Argument>
     ) throws(SharedNotificationError) -> (repeat each Argument)? {
-        try core.state(
+        try posting.state(
             name: key.name, posted: PostedArguments<repeat each Argument>.self, as: (repeat each Argument).self,
             needed: key.needed
         ) { format, bytes in try key.arguments(format: format, bytes: bytes) }

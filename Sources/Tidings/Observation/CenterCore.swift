@@ -1,11 +1,9 @@
-/// The parts of a center object. Observations share them, so they go on after the object itself is released.
+/// The parts of a center object that its observations share. Observations keep them, and go on after the object itself
+/// is released.
 final class CenterCore: Sendable {
-    let name: String
     let link: CenterLink
-    let publishers: PublisherCache
     let diagnostics: Diagnostics
     let types: MessageTypes
-    let largePosts: LargePosts
     private let shared = Locked<Dispatcher?>(nil)
     private let generation: UInt
 
@@ -13,13 +11,12 @@ final class CenterCore: Sendable {
     ///   again.
     init(name: String, handle: CenterHandle, configuration: SharedNotificationCenter.Configuration? = nil) {
         generation = Forking.generation
-        self.name = name
         link = CenterLink(name: name, handle: handle, configuration: configuration)
         diagnostics = Diagnostics()
         types = MessageTypes(diagnostics)
-        largePosts = LargePosts(diagnostics)
-        publishers = PublisherCache(link: link, types: types)
     }
+
+    var name: String { link.name }
 
     /// The center to read. If it has ended and this object follows its name, this is its successor.
     var handle: CenterHandle { link.latestHandle }
@@ -123,22 +120,5 @@ final class CenterCore: Sendable {
     /// Call when a dispatcher has ended: the next observation starts another.
     func forget(_ dispatcher: Dispatcher) {
         shared.withLock { if $0 === dispatcher { $0 = nil } }
-    }
-}
-
-/// The process's default center. A forked child gets one of its own.
-final class DefaultCenter: Sendable {
-    private static let local = ForkLocal { DefaultCenter() }
-    static var shared: DefaultCenter { local.object }
-
-    private let opened = Locked<SharedNotificationCenter?>(nil)
-
-    func center() throws(SharedNotificationError) -> SharedNotificationCenter {
-        try opened.withLock { (opened) throws(SharedNotificationError) in
-            if let center = opened { return center }
-            let center = try SharedNotificationCenter(named: "default")
-            opened = center
-            return center
-        }
     }
 }

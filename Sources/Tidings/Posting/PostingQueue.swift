@@ -4,7 +4,7 @@ internal import Dispatch
 /// Holds the posts that wait, and posts them when they are due.
 final class PostingQueue: @unchecked Sendable {
     // Sendable: the properties that change are accessed only with `lock` held.
-    private let core: CenterCore
+    private let core: PostingCore
     // Lock order: `posting`, then `lock`. No user code runs with `lock` held.
     private let lock = Lock()
     private var posts = DeferredPosts()
@@ -25,7 +25,7 @@ final class PostingQueue: @unchecked Sendable {
     private let queue = DispatchQueue(label: "tidings.posts")
     private let generation = Forking.generation
 
-    init(core: CenterCore) {
+    init(_ core: PostingCore) {
         self.core = core
     }
 

@@ -1,7 +1,20 @@
 // Posting and state of a center object: encodes a value and passes its bytes to the C library.
 import TidingsCoding
 
-extension CenterCore {
+/// The parts of a center object that its posts share.
+final class PostingCore: Sendable {
+    let publishers: PublisherCache
+    let diagnostics: Diagnostics
+    private let link: CenterLink
+    private let largePosts: LargePosts
+
+    init(_ core: CenterCore) {
+        link = core.link
+        diagnostics = core.diagnostics
+        largePosts = LargePosts(diagnostics)
+        publishers = PublisherCache(link: link, types: core.types)
+    }
+
     typealias Message = SharedNotificationCenter.Message
     typealias PostFlags = SharedNotificationCenter.PostFlags
     typealias Name = SharedNotificationCenter.Name
@@ -46,7 +59,7 @@ extension CenterCore {
     func post<Value: Encodable>(
         encoding value: Value, name: Name, subject: String?, as type: Any.Type? = nil, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
-        // Keeps the center alive until the post is done.
+        // Keeps the publishers open until the post is done.
         defer { withExtendedLifetime(self) {} }
         return try postCBOR(
             to: try publishers.publisher(for: name, subject: subject, as: type), flags, what: name
@@ -99,7 +112,7 @@ extension CenterCore {
     }
 
     func clearState(name: Name, timeout: Duration? = nil) throws(SharedNotificationError) {
-        try publishers.publisher(for: name, subject: nil).clearState(timeout: timeout)
+        try publishers.publisher(for: name, subject: nil).clearStateUnlessStuck(timeout: timeout)
     }
 
     func state<Value>(
@@ -119,7 +132,7 @@ extension CenterCore {
         } catch {
             throw SharedNotificationError(
                 .decodingFailed,
-                message: "can't decode the state \"\(name)\" of center \"\(self.name)\" as \(Value.self): \(error)",
+                message: "can't decode the state \"\(name)\" of center \"\(link.name)\" as \(Value.self): \(error)",
                 underlyingError: error)
         }
     }
@@ -139,7 +152,7 @@ extension CenterCore {
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: Self.scratchSize, alignment: 16) {
             (scratch) throws(SharedNotificationError) in
-            var reservation = Reservation(core: self, after: scratch)
+            var reservation = Reservation(link: link, after: scratch)
             return try withUnsafeMutablePointer(to: &reservation) { (reservation) throws(SharedNotificationError) in
                 var buffer = PayloadBuffer(scratch, owner: reservation)
                 do {
@@ -152,10 +165,10 @@ extension CenterCore {
                 let format = PayloadCoding.Format.cbor.rawValue
                 if reservation.pointee.isHeld {
                     if buffer.count >= LargePosts.size { largePosts.note(what()) }
-                    return try publisher.post(
+                    return try publisher.postUnlessStuck(
                         &reservation.pointee, count: buffer.count, format: format, flags: flags)
                 }
-                return try publisher.post(
+                return try publisher.postUnlessStuck(
                     UnsafeRawBufferPointer(rebasing: scratch[..<buffer.count]), format: format, flags: flags)
             }
         }
@@ -177,7 +190,7 @@ extension CenterCore {
         _ room: UnsafeMutableRawBufferPointer, to publisher: Publisher, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
         room.storeBytes(of: publisher.fingerprint.littleEndian, as: UInt64.self)
-        return try publisher.post(
+        return try publisher.postUnlessStuck(
             UnsafeRawBufferPointer(room), format: PayloadCoding.Format.bitwise.rawValue, flags: flags)
     }
 
@@ -189,7 +202,7 @@ extension CenterCore {
         // Not `bytes.withUnsafeBytes`: that loses the error's type.
         let span = bytes.span.bytes
         return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
-            try publisher.post(bytes, format: format.rawValue, flags: flags)
+            try publisher.postUnlessStuck(bytes, format: format.rawValue, flags: flags)
         }
     }
 
@@ -201,7 +214,7 @@ extension CenterCore {
 
     private func encodingFailed(_ name: Name, _ error: any Error) -> SharedNotificationError {
         SharedNotificationError(
-            .encodingFailed, message: "can't post \"\(name)\" to center \"\(self.name)\": its encoder failed: \(error)",
+            .encodingFailed, message: "can't post \"\(name)\" to center \"\(link.name)\": its encoder failed: \(error)",
             underlyingError: error)
     }
 }

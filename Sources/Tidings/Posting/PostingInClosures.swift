@@ -1,0 +1,50 @@
+// Posts from a lossless observer's closure. Such a post may wait for the observer itself, which goes on only after the
+// closure has returned.
+
+extension Publisher {
+    /// Posts. Fails before its timeout if it waits for the observer whose closure makes the post.
+    @inline(__always)
+    func postUnlessStuck(
+        _ payload: UnsafeRawBufferPointer, format: UInt8, flags: PostFlags
+    ) throws(SharedNotificationError) -> UInt64 {
+        if flags.timeout != nil, let observation = LosslessRun.current {
+            return try post(payload, format: format, flags: flags, checking: observation.refuseIfStuck)
+        }
+        return try post(payload, format: format, flags: flags)
+    }
+
+    /// Posts the payload in the reservation, as above. The reservation is used up, even on failure.
+    func postUnlessStuck(
+        _ reservation: inout Reservation, count: Int, format: UInt8, flags: PostFlags
+    ) throws(SharedNotificationError) -> UInt64 {
+        if flags.timeout != nil, let observation = LosslessRun.current {
+            // A reservation is used up by one try, and this post may need several.
+            let copy = Array(reservation.payload(count))
+            let span = copy.span.bytes
+            return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
+                try post(bytes, format: format, flags: flags, checking: observation.refuseIfStuck)
+            }
+        }
+        return try post(&reservation, count: count, format: format, flags: flags)
+    }
+
+    /// Clears the retained value, as above.
+    func clearStateUnlessStuck(timeout: Duration?) throws(SharedNotificationError) {
+        guard timeout != nil, let observation = LosslessRun.current else { return try clearState(timeout: timeout) }
+        let flags = PostFlags(isRetained: true, timeout: timeout)
+        _ = try post(nil, format: 0, flags: flags, checking: observation.refuseIfStuck)
+    }
+}
+
+extension Observation {
+    /// Throws if a post that its closure makes waits for the observation itself.
+    fileprivate func refuseIfStuck() throws(SharedNotificationError) {
+        guard standsInItsOwnWay else { return }
+        throw SharedNotificationError(
+            .full,
+            message: """
+                can't post from inside a lossless observer's closure: this observer is a whole ring behind, and goes on \
+                only after the closure has returned; post fewer there, or post from another thread
+                """)
+    }
+}
