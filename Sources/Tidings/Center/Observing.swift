@@ -1,5 +1,6 @@
 // Registering a closure for messages of a type, for a key's arguments, and for untyped notifications. A closure runs in
 // its own isolation. The compiler selects an overload by the closure's parameters and by whether it is asynchronous.
+// Also: an observer for an event loop.
 
 extension SharedNotificationCenter {
     /// Calls a closure for every message of a type, one at a time and in order.
@@ -223,6 +224,23 @@ extension SharedNotificationCenter {
         return try observe(
             names, options, of: Notification.self, suspensionBehavior,
             as: options.manner(isolation: handler.isolation) { plain($0.notification) })
+    }
+
+    /// Starts to observe some names or prefixes, or all names, for an event loop.
+    ///
+    /// For the promise, and examples, see ``PollableObserver``.
+    ///
+    /// - Parameters:
+    ///   - names: the observed names.
+    ///   - options: the subject and the start. The loop receives losses itself, so ``ObserverOptions/onMissed``, a
+    ///     queue, an executor and an owner have no effect.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (neither a name nor a prefix),
+    ///   `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center
+    ///   opened read-only), `.forked`, `.system` (no descriptor, thread or memory).
+    public func pollableObserver(
+        forNames names: Names, options: ObserverOptions = ObserverOptions()
+    ) throws(SharedNotificationError) -> PollableObserver {
+        try PollableObserver(options.subscription(to: names), in: core)
     }
 
     /// Ends all observations whose ``ObserverOptions/owner`` is this object, and all that were registered for it by a

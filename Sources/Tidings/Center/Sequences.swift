@@ -1,4 +1,4 @@
-// Sequences of messages, of a key's arguments and of untyped notifications, and the type of all of them.
+// Sequences of messages, of a key's arguments and of untyped notifications.
 
 extension SharedNotificationCenter {
     /// The messages of a type, as a sequence.
@@ -120,64 +120,6 @@ extension SharedNotificationCenter {
             case .reopened(let incarnation): .reopened(incarnation: incarnation)
             case .ended(let error): .centerEnded(error)
             }
-        }
-    }
-
-    /// A sequence of what a center delivers. It observes only while it is iterated, or from ``register()`` on.
-    ///
-    /// ```swift
-    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-    /// let center = try SharedNotificationCenter.default
-    /// let changes = try center.messages(of: TrackChanged.self).register()             // observes from here on
-    /// try center.post(TrackChanged(title: "So What"))
-    /// for await change in changes { print(change.title) }
-    /// ```
-    ///
-    /// The functions of a center that return it say what its elements are.
-    public struct ObservedSequence<Element: Sendable>: AsyncSequence, Sendable {
-        /// The sequence does not throw.
-        public typealias Failure = Never
-
-        let core: CenterCore
-        let subscription: Subscription
-        let bounds: DeliveryBuffer.Bounds
-        /// `nil`: the item is no element of this sequence.
-        let element: @Sendable (Item, Feed) -> Element?
-
-        /// Registers an observer: the iterator, which is also a sequence, yields what is posted after this call has
-        /// returned. For an example see ``ObservedSequence``.
-        ///
-        /// What is posted before the iteration begins waits in the buffer, whose size the functions of the center
-        /// state. What a full buffer drops is reported as missed.
-        ///
-        /// - Throws: ``SharedNotificationError``: as `addObserver(for:options:using:)`.
-        public func register() throws(SharedNotificationError) -> Iterator {
-            Iterator(feed: try Feed(observing: subscription, in: core, bounds: bounds), element: element)
-        }
-
-        /// Starts to observe, as ``register()`` does. A failure is reported to
-        /// ``SharedNotificationCenter/onDiagnostic``, and the iterator then yields nothing.
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds), element: element)
-        }
-
-        /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
-        /// each element goes to one copy. For an example see ``ObservedSequence``.
-        public struct Iterator: AsyncIteratorProtocol, AsyncSequence, Sendable {
-            let feed: Feed
-            let element: @Sendable (Item, Feed) -> Element?
-
-            /// The next element, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
-            /// later call returns `nil`, too. For an example see ``ObservedSequence``.
-            public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
-                while let item = await feed.next(isolation: actor) {
-                    if let element = element(item, feed) { return element }
-                }
-                return nil
-            }
-
-            /// This iteration: a loop over it goes on with the elements that are left.
-            public func makeAsyncIterator() -> Self { self }
         }
     }
 

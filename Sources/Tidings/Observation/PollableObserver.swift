@@ -53,7 +53,7 @@ extension SharedNotificationCenter {
         /// For `DispatchSource`, `poll`, `epoll`. The object owns the descriptor: do not read from it or close it.
         public let fileDescriptor: Int32
 
-        fileprivate init(_ subscription: Subscription, in core: CenterCore) throws(SharedNotificationError) {
+        init(_ subscription: Subscription, in core: CenterCore) throws(SharedNotificationError) {
             try core.refuse(subscription)
             self.subscription = subscription
             diagnostics = core.diagnostics
@@ -112,22 +112,5 @@ extension SharedNotificationCenter {
                 payload: RawPayload(format: PayloadFormat(rawValue: observer.format), bytes: observer.ownedPayload),
                 envelope: observer.facts.envelope(subject: observer.subject, executables))
         }
-    }
-
-    /// Starts to observe some names or prefixes, or all names, for an event loop.
-    ///
-    /// For the promise, and examples, see ``PollableObserver``.
-    ///
-    /// - Parameters:
-    ///   - names: the observed names.
-    ///   - options: the subject and the start. The loop receives losses itself, so ``ObserverOptions/onMissed``, a
-    ///     queue, an executor and an owner have no effect.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (neither a name nor a prefix),
-    ///   `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center
-    ///   opened read-only), `.forked`, `.system` (no descriptor, thread or memory).
-    public func pollableObserver(
-        forNames names: Names, options: ObserverOptions = ObserverOptions()
-    ) throws(SharedNotificationError) -> PollableObserver {
-        try PollableObserver(options.subscription(to: names), in: core)
     }
 }
