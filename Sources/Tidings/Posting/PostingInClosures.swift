@@ -43,8 +43,8 @@ extension Observation {
         throw SharedNotificationError(
             .full,
             message: """
-                can't post from inside a lossless observer's closure: this observer is a whole ring behind, and goes on \
-                only after the closure has returned; post fewer there, or post from another thread
+                can't post from inside a lossless observer's closure: this observer is a whole ring behind, and goes \
+                on only after the closure has returned; post fewer there, or post from another thread
                 """)
     }
 }
