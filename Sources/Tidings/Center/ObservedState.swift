@@ -108,12 +108,7 @@ extension SharedNotificationCenter {
             // Also for a value that does not decode as `Value`, so that it is reported once.
             raw = new
             let value: Value?
-            do { value = try new.map(decode) } catch {
-                throw SharedNotificationError(
-                    .decodingFailed,
-                    message: "can't decode the state \"\(name)\" of center \"\(core.name)\" as \(Value.self): \(error)",
-                    underlyingError: error)
-            }
+            do { value = try new.map(decode) } catch { throw posting.decodingFailed(name, as: Value.self, error) }
             registrar.withMutation(of: self, keyPath: \.value) { current = value }
         }
     }

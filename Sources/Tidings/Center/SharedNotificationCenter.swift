@@ -77,11 +77,20 @@ public final class SharedNotificationCenter: Sendable {
     ///
     /// - Throws: as ``init(named:configuration:)``. A failure is not remembered: the next access tries again.
     public static var `default`: SharedNotificationCenter {
-        get throws(SharedNotificationError) { try DefaultCenter.shared.center() }
+        get throws(SharedNotificationError) {
+            try defaultCenter.object.withLock { (opened) throws(SharedNotificationError) in
+                if let center = opened { return center }
+                let center = try SharedNotificationCenter(named: "default")
+                opened = center
+                return center
+            }
+        }
     }
 
+    private static let defaultCenter = ForkLocal { Locked<SharedNotificationCenter?>(nil) }
+
     /// The name that the center was opened with.
-    public var name: String { core.name }
+    public var name: String { core.link.name }
 
     /// A random number, other than 0, that differs for each center of the same name.
     ///
@@ -154,22 +163,5 @@ public final class SharedNotificationCenter: Sendable {
     ) throws(Failure) -> Result {
         let handle = core.handle
         return try withExtendedLifetime(handle) { () throws(Failure) in try body(handle.center) }
-    }
-}
-
-/// The process's default center. A forked child gets one of its own.
-final class DefaultCenter: Sendable {
-    private static let local = ForkLocal { DefaultCenter() }
-    static var shared: DefaultCenter { local.object }
-
-    private let opened = Locked<SharedNotificationCenter?>(nil)
-
-    func center() throws(SharedNotificationError) -> SharedNotificationCenter {
-        try opened.withLock { (opened) throws(SharedNotificationError) in
-            if let center = opened { return center }
-            let center = try SharedNotificationCenter(named: "default")
-            opened = center
-            return center
-        }
     }
 }

@@ -4,6 +4,7 @@ final class CenterCore: Sendable {
     let link: CenterLink
     let diagnostics: Diagnostics
     let types: MessageTypes
+    private var name: String { link.name }
     private let shared = Locked<Dispatcher?>(nil)
     private let generation: UInt
 
@@ -15,8 +16,6 @@ final class CenterCore: Sendable {
         diagnostics = Diagnostics()
         types = MessageTypes(diagnostics)
     }
-
-    var name: String { link.name }
 
     /// The center to read. If it has ended and this object follows its name, this is its successor.
     var handle: CenterHandle { link.latestHandle }
@@ -33,8 +32,7 @@ final class CenterCore: Sendable {
     ///   - object: the object that registers. Its registrations with one dispatcher share one order.
     func observe(
         _ subscription: Subscription, onMissed: MissedHandler?, bounds: DeliveryBuffer.Bounds? = nil,
-        held: HeldItems? = nil,
-        isSuspended: Bool = false, notesArrivals: Bool = false, tellsMoves: Bool = false,
+        held: HeldItems? = nil, isSuspended: Bool = false, notesArrivals: Bool = false, tellsMoves: Bool = false,
         of object: ObjectIdentifier? = nil, as manner: Manner
     ) throws(SharedNotificationError) -> ObservationAnchor {
         try refuse(subscription)
@@ -42,8 +40,8 @@ final class CenterCore: Sendable {
         func observation(_ dispatcher: Dispatcher) -> Observation {
             let observation = Observation(
                 subscription: subscription, manner: manner, bounds: bounds, dispatcher: dispatcher,
-                diagnostics: diagnostics,
-                onMissed: onMissed, held: held, notesArrivals: notesArrivals, tellsMoves: tellsMoves, object: object)
+                diagnostics: diagnostics, onMissed: onMissed, held: held, notesArrivals: notesArrivals,
+                tellsMoves: tellsMoves, object: object)
             // The observation is not shared yet, so its state may be changed without a lock.
             if isSuspended { observation.machine.suspend() }
             return observation

@@ -130,11 +130,15 @@ final class PostingCore: Sendable {
         do {
             return try bytes.withUnsafeBytes { try decode(format, $0) }
         } catch {
-            throw SharedNotificationError(
-                .decodingFailed,
-                message: "can't decode the state \"\(name)\" of center \"\(link.name)\" as \(Value.self): \(error)",
-                underlyingError: error)
+            throw decodingFailed(name, as: Value.self, error)
         }
+    }
+
+    func decodingFailed(_ name: Name, as type: Any.Type, _ error: any Error) -> SharedNotificationError {
+        SharedNotificationError(
+            .decodingFailed,
+            message: "can't decode the state \"\(name)\" of center \"\(link.name)\" as \(type): \(error)",
+            underlyingError: error)
     }
 
     // MARK: Bytes
