@@ -12,7 +12,10 @@ bool tidings__reader_pass(tidings_observer *o, bool sleep) {
     // Skip only if a later position has been claimed. Otherwise the stopped poster may be the only one, and skipping
     // would lose its post for no gain. At most TIDINGS__SKIPPED_MAX positions are skipped.
     const bool more = (int64_t)(tidings__frontier(&o->center->segment, o->cursor) - o->cursor) > 1;
-    if (more && o->skipped_count < TIDINGS__SKIPPED_MAX) {
+    // This position is checked after the later one: a poster that has committed this one and claimed the next was not
+    // stopped, so its record must not be skipped.
+    if (more && o->skipped_count < TIDINGS__SKIPPED_MAX &&
+        tidings__slot_status(&o->center->segment, o->cursor) == TIDINGS__CLAIMED) {
         uint32_t older = 0;
         for (uint32_t i = 0; i < o->skipped_count; i++)
             if (o->skipped[i].position == o->cursor && o->skipped[i].youngest > older) older = o->skipped[i].youngest;
