@@ -21,8 +21,8 @@ extension TestPeer {
         center.onDiagnostic = { _ in }
         let suspended = try SharedNotificationCenter.sealed(named: "suspended")
         suspended.suspend()
-        // The only other thread sleeps: it holds no lock that the child needs. Swift hides fork.
-        while try center.statistics.observersAsleep < 1 { sched_yield() }
+        // Once all observers sleep, the only other thread holds no lock that the child needs. Swift hides fork.
+        while case let now = try center.statistics, now.observersAsleep < now.observers { sched_yield() }
         typealias Fork = @convention(c) () -> Int32
         let child = unsafeBitCast(dlsym(nil, "fork")!, to: Fork.self)()
         if child == 0 {
