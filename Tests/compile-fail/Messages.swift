@@ -83,8 +83,10 @@ try center.setState(TrackChanged(title: "So What"), subject: "player-1")
 _ = try center.state(for: TrackChanged.self, subject: "player-1")
 
 // A message is what can travel.
-// refused: cannot convert value of type 'Int'
+// refused: not a message: declare the type as
 try center.post(7)
+// refused: not a message: declare the type as
+try center.post(controller)
 // refused: does not conform to protocol 'Decodable'
 struct Window: SharedNotificationCenter.Message { var pointer: OpaquePointer }
 // refused: 'Sendable'

@@ -25,43 +25,25 @@ extension SharedNotificationCenter {
         _ message: M, options: PostOptions = PostOptions()
     ) throws(SharedNotificationError) {
         let (subject, flags) = (options.subject, options.flags)
-        // If the compiler specialises a caller's generic code, the type is known here, and a bitwise value takes the
-        // fast path.
-        guard case .bitwise = M.encoding.kind else {
-            return try postAsEncoded(message, subject: subject, flags)
-        }
-        try withUnsafeBytes(of: message) { (value) throws(SharedNotificationError) in
-            try postBitwise(value: value, of: M.self, subject: subject, flags)
-        }
-    }
-
-    /// Posts a message that travels as its bytes in memory.
-    ///
-    /// It is posted like any other message, and faster where the compiler knows the type.
-    ///
-    /// ```swift
-    /// struct Moved: SharedNotificationCenter.BitwiseMessage { var x, y: Double }
-    /// try SharedNotificationCenter.default.post(Moved(x: 1, y: 2))
-    /// ```
-    ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted`, `.invalidArgument`; and `.encodingFailed` if the type has chosen another
-    ///   ``Message/encoding``.
-    @inlinable
-    public func post<M: BitwiseMessage>(
-        _ message: M, options: PostOptions = PostOptions()
-    ) throws(SharedNotificationError) {
-        let (subject, flags) = (options.subject, options.flags)
-        // A bitwise type can still declare another encoding.
+        // Where the compiler knows the type, only one of the two paths remains.
         guard case .bitwise = M.encoding.kind else {
             return try postAsEncoded(message, subject: subject, flags)
         }
         try withUnsafeTemporaryAllocation(byteCount: 8 + MemoryLayout<M>.size, alignment: 16) {
             (room) throws(SharedNotificationError) in
-            room.storeBytes(of: message, toByteOffset: 8, as: M.self)
+            withUnsafeBytes(of: message) {
+                UnsafeMutableRawBufferPointer(rebasing: room[8...]).copyMemory(from: $0)
+            }
             try postBitwise(room, of: M.self, subject: subject, flags)
         }
     }
+
+    /// What is not a message can't be posted as one.
+    @available(
+        *, unavailable, message: "not a message: declare the type as 'struct Name: SharedNotificationCenter.Message'"
+    )
+    @_disfavoredOverload
+    public func post<Value>(_ value: Value, options: PostOptions = PostOptions()) {}
 
     /// Posts a key's arguments to all observers of its name, in all processes.
     ///
@@ -138,19 +120,9 @@ extension SharedNotificationCenter {
 
     @usableFromInline
     func postBitwise(
-        value: UnsafeRawBufferPointer, of type: any Message.Type, subject: String?, _ flags: PostFlags
-    ) throws(SharedNotificationError) {
-        // The cache closes its publishers when it is released, so it must live until the post is done.
-        defer { withExtendedLifetime(self) {} }
-        _ = try posting.postBitwise(
-            value: value, to: try posting.publishers.publisher(for: type, subject: subject), flags)
-    }
-
-    @usableFromInline
-    func postBitwise(
         _ room: UnsafeMutableRawBufferPointer, of type: any Message.Type, subject: String?, _ flags: PostFlags
     ) throws(SharedNotificationError) {
-        // As above.
+        // The cache closes its publishers when it is released, so it must live until the post is done.
         defer { withExtendedLifetime(self) {} }
         _ = try posting.postBitwise(
             room, to: try posting.publishers.publisher(for: type, subject: subject), flags)
