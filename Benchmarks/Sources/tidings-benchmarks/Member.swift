@@ -45,12 +45,12 @@ struct Member: ParsableCommand {
         case .rallyAwake: return crossing_peer_rally(area, center, .max)
         case .flowPoster: return crossing_flow_post(area, center, count)
         case .flowObserver: return crossing_flow_observe(area, center, count)
-        case .sleepers: return crossing_wakeGroup_sleep(area, center, count)
-        case .waiters: return crossing_wakeGroup_wait(area, count)
+        case .sleepers: return crossing_wake_group_sleep(area, center, count)
+        case .waiters: return crossing_wake_group_wait(area, count)
         case .threads: return crossing_threads_sleep(area, center, count)
         case .names: return crossing_names_sleep(area, center, count)
-        case .wokenBare: return crossing_wakeGroup_woken_bare(area, count)
-        case .woken: return crossing_wakeGroup_woken(area, center, count)
+        case .wokenBare: return crossing_wake_group_woken_bare(area, count)
+        case .woken: return crossing_wake_group_woken(area, center, count)
         case .swiftSleeper:
             try sleep(area)
             return 0
