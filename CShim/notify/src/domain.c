@@ -242,9 +242,6 @@ static void pull_again(notify__name *name) {
     (void)notify__name_pull(name, pull_history);
 }
 
-static _Thread_local bool listening;
-static void note_listening(notify__name *name) { listening |= name->pull != 0; }
-
 static void push_again(notify__name *name) {
     notify__push_again(name);
     notify__deliver_all(name);
@@ -268,10 +265,8 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
         notify__names_each(domain, forget_parents);
     }
     notify__push_forget(domain, child);
-    // An earlier try may have closed the old observer and then failed: then the names show whether the domain listens.
-    listening = domain->pull.observer != NULL || resumes;
-    notify__names_each(domain, note_listening);
-    const bool listens = listening;
+    // An earlier try may have closed the old observer and then failed: a domain that has names listens.
+    const bool listens = domain->pull.observer != NULL || resumes || domain->name_count > 0;
     tidings_observer_close(domain->pull.observer);
     domain->pull = (notify__view){0};
     domain->idle_most = domain->names_most = 0;

@@ -70,6 +70,13 @@ static void settle_without_tally(tidings_observer *o, tidings__subscription *sub
         sub->missed++;
         o->telling = true;
     }
+    // The reader is lapped, too. Later, `reader_lapped` finds the new entry only, so it counts nothing of this range.
+    const uint64_t from = (int64_t)(sub->since - o->cursor) > 0 ? sub->since : o->cursor;
+    if ((int64_t)(oldest - from) > 0) {
+        sub->missed += oldest - from;
+        sub->accounted = oldest;
+        o->telling = true;
+    }
     sub->passed = 0;
     sub->settled = oldest;
     uint64_t end;

@@ -13,7 +13,7 @@ import Glibc
 final class ObserverHandle: @unchecked Sendable {
     // Sendable: `close()` changes `observer` and `center` when no other thread uses this object any more. The leader's
     // `move(to:)` changes them with the dispatcher's lock held, and other threads use them with that lock held. Only
-    // the leader uses `delivery`.
+    // the leader uses `delivery`, and `detachPayload` while the leader is in a closure.
     private(set) var center: CenterHandle?
     private let flags: UInt32
     @exclusivity(unchecked) private var observer: OpaquePointer?
@@ -246,9 +246,9 @@ extension ObserverHandle {
         UnsafeRawBufferPointer(start: delivery.pointee.payload, count: delivery.pointee.size)
     }
 
-    /// Leaves the memory of the current payload to the caller, which frees it, and copies the payload for the leader.
-    /// Not of a large payload, which has its own array. False: no memory. Call with the dispatcher's lock held, while
-    /// the leader is in a closure.
+    /// Leaves the memory of the current payload to the caller, which frees it, and copies the payload for the next
+    /// leader. A large payload has its own array, so `memory` is `nil` then. False: no memory. Call with the
+    /// dispatcher's lock held, while the leader is in a closure.
     func detachPayload(_ memory: inout UnsafeMutableRawPointer?) -> Bool {
         tidings_observer_detach(observer, delivery, &memory) == 0
     }

@@ -21,7 +21,9 @@ extension SharedNotificationCenter {
         case undecodable(Notification, any Error)
         /// Notifications of that name (`nil`: of all names) were missed, and the observer has no `onMissed`.
         case missed(Int, Name?)
-        /// An observer of a message with a subject could not start: its closure is never called.
+        /// A function that does not throw could not observe. A sequence (name `nil`) ended at once, or an observer of a
+        /// message with a subject is never called. Or an ``ObservedState`` of that name could not read a newer value,
+        /// and keeps the last one.
         case observerFailed(Name?, SharedNotificationError)
         /// A post of the module `TidingsFoundation` that does not throw failed, and its notification is lost: a
         /// deferred post (`enqueue`), a post of a `MainActorMessage` or `AsyncMessage`, or one forwarded from

@@ -61,8 +61,9 @@ struct ObservationMachine {
         self.needsDrain = needsDrain
         self.isLossless = isLossless
         var bounds = bounds
-        // At the end of a suspension, the buffer takes all held items. A lossless one takes them beyond its bounds.
-        if let held, !isLossless { bounds.items = max(bounds.items, held.limit) }
+        // At the end of a suspension, the buffer takes all held items behind those that wait. A lossless one takes them
+        // beyond its bounds.
+        if let held, !isLossless { bounds.items.add(held.limit) }
         buffer = DeliveryBuffer(bounds)
     }
 

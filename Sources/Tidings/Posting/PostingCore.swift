@@ -92,6 +92,8 @@ final class PostingCore: Sendable {
     // MARK: State
 
     func state<M: Message>(message: M.Type) throws(SharedNotificationError) -> M? {
+        // The cache closes its publishers when it is released, so it must live until the state is read.
+        defer { withExtendedLifetime(self) {} }
         let publisher = try publishers.publisherToRead(for: M.self)
         return try state(of: publisher, M.name) { format, bytes in
             try PayloadCoding.message(M.self, format: format, bytes: bytes)

@@ -254,7 +254,10 @@ struct PrefixObservationTests {
                 counts.updateValue(nil, forKey: task)
                 continue
             }
-            let status = try String(contentsOfFile: "/proc/\(pid)/task/\(task)/status", encoding: .utf8)
+            // The thread may have ended meanwhile.
+            guard let status = try? String(contentsOfFile: "/proc/\(pid)/task/\(task)/status", encoding: .utf8) else {
+                continue
+            }
             for line in status.split(separator: "\n") where line.hasPrefix("voluntary_ctxt_switches:") {
                 counts.updateValue(Int(line.split(separator: "\t").last ?? "") ?? 0, forKey: task)
             }

@@ -79,6 +79,20 @@ TEST(an_evicted_skipped_position_is_missed_once_when_its_entry_serves_another_na
     CHECK_EQUAL(o->skipped_count, 0);
 }
 
+TEST(a_lapped_reader_misses_the_evicted_range_too_when_its_entry_serves_another_name) {
+    skip_first();
+    evict_first();
+    unit_evict_to(s, 5);
+    s->names[a].hash++;
+    s->names[a].birth = 5;
+    s->names[a].tally.count = 40;
+    s->names[a].tally.end = 5;
+    tidings__reader_settle(o, o->table);
+    CHECK_EQUAL(sub->missed, 5);
+    CHECK_EQUAL(sub->accounted, 5);
+    CHECK_EQUAL(o->skipped_count, 0);
+}
+
 TEST(a_skipped_position_before_the_subscription_is_not_missed_when_its_entry_serves_another_name) {
     skip_first();
     evict_first();

@@ -73,7 +73,7 @@ final class Dispatcher: @unchecked Sendable {
         freeDetached()
     }
 
-    /// Call with the lock held when the closure that read it has returned.
+    /// Call when the closure that read it has returned: with the lock held, or at the end of this object.
     func freeDetached() {
         free(detached)
         detached = nil
