@@ -49,7 +49,7 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
 #ifdef MUTANT_STATE_LARGER_THAN_BUFFER  // Found by: fuzz image
         room = SIZE_MAX;
 #endif
-        if (record.size <= room) {
+        if (record.size > 0 && record.size <= room) {
             if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER + (uint64_t)record.size) != 0) continue;
             tidings__bytes_read(buffer, bytes + TIDINGS__CHUNK_HEADER, record.size);
         }

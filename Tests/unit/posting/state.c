@@ -62,4 +62,5 @@ TEST(a_name_with_a_subject_has_no_state) {
     size_t size = 0;
     CHECK_EQUAL(tidings_state_get(publisher, NULL, &size, NULL, NULL), -EINVAL);
     CHECK_EQUAL(tidings_state_set(publisher, "on", 2, NULL), -EINVAL);
+    tidings_publisher_close(publisher);
 }
