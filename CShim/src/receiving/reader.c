@@ -20,6 +20,13 @@ uint32_t tidings__reader_resolve(tidings_observer *o, tidings__subscription *sub
     return sub->resolved;
 }
 
+void tidings__reader_resolve_anew(tidings_observer *o, tidings__subscription *sub) {
+    sub->passed = 0;
+    uint64_t end;
+    if (tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE)
+        tidings__tally_read(&o->center->segment.names[sub->resolved].tally, &sub->passed, &end);
+}
+
 static void reader_match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position,
                          uint32_t *matched) {
     tidings__segment *s = &o->center->segment;
@@ -56,11 +63,8 @@ static void reader_lapped(tidings_observer *o, tidings__subscription *sub, uint6
         // The table was full, and the entry was given to another name: its count is lost. Count the most that can have
         // been missed.
         sub->missed += (int64_t)(o->cursor - was) > 0 ? o->cursor - was : 0;
-        sub->passed = 0;
         sub->accounted = o->cursor;
-        uint64_t end;
-        if (tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE)
-            tidings__tally_read(&s->names[sub->resolved].tally, &sub->passed, &end);
+        tidings__reader_resolve_anew(o, sub);
         return;
     }
 #ifndef MUTANT_LAPPED_READER_COUNTS_NOTHING  // Found by: fault-injection reading

@@ -15,6 +15,9 @@ static inline uint32_t tidings__reader_number(const tidings__key *key) {
 // Finds the current entry of the subscription's name, and stores its number and birth. TIDINGS__NAME_NONE: the table
 // has no entry for the name.
 uint32_t tidings__reader_resolve(tidings_observer *observer, tidings__subscription *subscription);
+// The name's entry was given to another name: finds the present one, if there is one, and takes its records so far as
+// passed.
+void tidings__reader_resolve_anew(tidings_observer *observer, tidings__subscription *subscription);
 
 // Reads the name futexes of all its names, to sleep on their values.
 void tidings__reader_hear(tidings_observer *observer);

@@ -77,11 +77,8 @@ static void settle_without_tally(tidings_observer *o, tidings__subscription *sub
         sub->accounted = oldest;
         o->telling = true;
     }
-    sub->passed = 0;
     sub->settled = oldest;
-    uint64_t end;
-    if (tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE)
-        tidings__tally_read(&s->names[sub->resolved].tally, &sub->passed, &end);
+    tidings__reader_resolve_anew(o, sub);
 }
 
 // Evicted before its outcome was known: missed = evicted count − passed. The tally counts all records before its `end`;
