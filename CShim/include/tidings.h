@@ -574,8 +574,8 @@ void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds);
 int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t size,
                       const tidings_post_options *options);
 /// Copies the retained value of a name. `size` holds the buffer's size, and receives the value's size. -ENOBUFS: the
-/// value doesn't fit (buffer may be NULL). -ENOENT: no value was set, or it was cleared. `format` and `sequence` may be
-/// NULL.
+/// value doesn't fit (buffer may be NULL). -ENOENT: no value was set, or it was cleared. -EBUSY: other processes
+/// replaced the value each time it was copied. `format` and `sequence` may be NULL.
 /// Bound: copy, and a walk along the ring. Never waits.
 int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence);
 

@@ -22,6 +22,10 @@
 #define tidings__fetch_or(word, value) atomic_fetch_or_explicit((word), (value), memory_order_seq_cst)
 #define tidings__fetch_and(word, value) atomic_fetch_and_explicit((word), (value), memory_order_seq_cst)
 
+// The most tries of a CAS outside the claim of a post. A try fails if another thread changed the word after it was
+// loaded. Honest participants never make so many fail in a row. A peer that does could keep the caller for ever.
+#define TIDINGS__TRIES 1000
+
 // Touches the page of this word for writing, and changes nothing. An atomic "or" with 0, because a peer may write the
 // word meanwhile. Volatile: otherwise clang drops it.
 static inline void tidings__touch(void *word) {

@@ -50,7 +50,8 @@ uint64_t tidings__file_hole(int fd, uint64_t offset) {
     // Moves the descriptor's file offset, which no code here uses.
     const off_t hole = lseek(fd, (off_t)offset, SEEK_HOLE);
     if (hole >= 0) return (uint64_t)hole;
-    return errno == ENXIO ? offset : UINT64_MAX;  // ENXIO: at or beyond the end
+    // ENXIO: at or beyond the end. EBADF: the program closed the descriptor, so nothing is known to have memory.
+    return errno == ENXIO || errno == EBADF ? offset : UINT64_MAX;
 }
 
 bool tidings__file_backed(int fd, uint64_t offset, uint64_t length) {

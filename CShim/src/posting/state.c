@@ -8,6 +8,8 @@
 #include "retained/retained.h"
 #include "ring/chunk.h"
 
+#define COPIED 32u  // bytes that are copied in the time in which the search looks at one slot
+
 __attribute__((noinline, cold)) int tidings__state_subject(const tidings_publisher *publisher) {
     return tidings__fail(
         EINVAL,
@@ -37,10 +39,13 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
     uint32_t entry = tidings__name_find_now(s, &publisher->key, &generation);
     uint64_t position, failed = UINT64_MAX;
     uint32_t chunk;
+    int64_t budget = tidings__retained_budget(s);
     // Each round meets a value that was replaced while it was copied. If a round meets the same position again, that
     // value is unreadable, and the loop ends.
-    for (int round = 0; entry && round < 1000; round++) {
-        if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &position, &chunk, &record) || position == failed) break;
+    while (entry && budget > 0) {
+        if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &budget, &position, &chunk, &record) || position == failed)
+            break;
+        budget -= record.size / COPIED;
         failed = position;
         uint64_t capacity;
         const uint8_t *bytes = tidings__chunk_bytes(s, chunk, &capacity);
@@ -58,6 +63,7 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
         // If the entry serves another name now, the value may be that one's.
         if (!tidings__name_still(s, entry, generation)) {
             entry = tidings__name_find_now(s, &publisher->key, &generation);
+            budget -= TIDINGS__CHAIN_MAX;
             failed = UINT64_MAX;
             continue;
         }
@@ -70,6 +76,11 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
                              "can't copy the state of \"%.*s\": it has %u bytes, the buffer %zu; pass a larger one",
                              (int)publisher->key.name_length, publisher->key.name, record.size, room);
     }
+    if (budget <= 0)
+        return tidings__fail(EBUSY,
+                             "can't read the state of \"%.*s\" in center \"%s\": other processes replaced it each time "
+                             "it was copied; try again",
+                             (int)publisher->key.name_length, publisher->key.name, s->name);
     return tidings__fail(
         ENOENT, "can't read the state of \"%.*s\" in center \"%s\": none was set, or it was cleared; set it first",
         (int)publisher->key.name_length, publisher->key.name, s->name);

@@ -6,7 +6,7 @@
 void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer) {
     _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);
     uint32_t was = tidings__acquire(doorbell);
-    while (was & TIDINGS__ASLEEP) {
+    for (int tries = 0; was & TIDINGS__ASLEEP && tries < TIDINGS__TRIES; tries++) {
         // Invariant W3: a new value with the flag still set. If this poster dies before the wake-up, the next poster
         // wakes the observer.
         uint32_t rung = was + 2;

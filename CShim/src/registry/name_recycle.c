@@ -42,8 +42,8 @@ static bool consume_budget(uint64_t *budget, uint64_t cost) {
 static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uint64_t *budget, uint64_t *head) {
     tidings__name *entry = &s->names[index];
     uint64_t next = tidings__acquire(&entry->next);
-    for (;;) {
-        if (tidings__acquire(&entry->state) != gone) return false;
+    for (int tries = 0;; tries++) {
+        if (tidings__acquire(&entry->state) != gone || tries > TIDINGS__TRIES) return false;
         if (next & TIDINGS__NEXT_MARK) break;
         if (tidings__cas(&entry->next, &next, next | TIDINGS__NEXT_MARK)) break;
     }

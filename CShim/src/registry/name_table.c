@@ -271,14 +271,14 @@ static bool join_entry(tidings__name *entry, const tidings__key *key, uint32_t o
     bool ours = set_member(entry, observer);
     tidings__barrier_after_rmw();
     uint64_t state = tidings__acquire(&entry->state);
-    for (;;) {
+    for (int tries = 0;; tries++) {
         // Compares the generation too: if this thread was stopped for long, the entry may serve another name by now.
         bool same = GENERATION(state) == GENERATION(found);
         if (same && STATE(state) == TIDINGS__NAME_LINKED) return true;
 #ifdef MUTANT_JOINED_ENTRY_REMOVED  // Found by: interleaving names_come_and_go
         return true;
 #endif
-        if (!same || STATE(state) != TIDINGS__NAME_LEAVING) {
+        if (!same || STATE(state) != TIDINGS__NAME_LEAVING || tries > TIDINGS__TRIES) {
             if (ours) clear_member(entry, observer);
             return false;
         }
@@ -397,7 +397,7 @@ done:
 bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key *key) {
     tidings__name *entry = &s->names[index];
     uint64_t state = tidings__acquire(&entry->state);
-    for (;;) {
+    for (int tries = 0; tries < TIDINGS__TRIES; tries++) {
         uint64_t generation = GENERATION(state);
         if ((STATE(state) != TIDINGS__NAME_LINKED && STATE(state) != TIDINGS__NAME_LEAVING) ||
             !tidings__name_same(entry, key))
@@ -411,6 +411,7 @@ bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key
             return true;
         state = now;
     }
+    return false;
 }
 
 bool tidings__name_was(const tidings__segment *s, uint32_t index, uint64_t position) {

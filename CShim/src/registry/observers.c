@@ -46,7 +46,7 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
     tidings__set_relaxed(&s->observers[index].cursor, UINT64_MAX);
 #endif
     tidings__fetch_or(&s->header->lossless[index / 64], BIT(index));
-    for (;;) {
+    for (int tries = 0;; tries++) {
         uint64_t kept = tidings__ev_start(ev) + tidings__ev_length(ev);
         if ((int64_t)(from - kept) > 0) kept = from;
         tidings__set_release(&s->observers[index].cursor, kept);
@@ -56,14 +56,15 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
             tidings__barrier_after_rmw();
             tidings__fence_full();
             uint64_t now = tidings__acquire(word);
-            if (now == ev) return kept;
+            if (now == ev || tries > TIDINGS__TRIES) return kept;
             ev = now;
             continue;
         }
 #ifdef MUTANT_LOSSLESS_START_WITHOUT_TAG  // Found by: interleaving lossless_history
         return kept;
 #endif
-        if (tidings__cas(word, &ev, tidings__ev_idle(tidings__ev_start(ev), ev + 1))) return kept;
+        if (tidings__cas(word, &ev, tidings__ev_idle(tidings__ev_start(ev), ev + 1)) || tries > TIDINGS__TRIES)
+            return kept;
     }
 }
 

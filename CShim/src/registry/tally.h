@@ -13,8 +13,7 @@ static inline void tidings__tally_read(const tidings__tally *tally, uint64_t *co
     for (int tries = 0;; tries++) {
         *count = tidings__acquire(&tally->count);
         *end = tidings__acquire(&tally->end);
-        // Bounded: only a hostile peer changes it this often (honest peers once in many posts).
-        if (*end == before || tries > 1000) return;
+        if (*end == before || tries > TIDINGS__TRIES) return;
         before = *end;
     }
 }
@@ -23,7 +22,9 @@ static inline void tidings__tally_read(const tidings__tally *tally, uint64_t *co
 // were added.
 static inline void tidings__tally_add(tidings__tally *tally, uint64_t more, uint64_t range_end) {
     uint64_t count, end;
+    int tries = 0;
     do {
+        if (++tries > TIDINGS__TRIES) return;
         tidings__tally_read(tally, &count, &end);
 #ifdef MUTANT_EVICTION_COUNTED_TWICE  // Found by: fault-injection an_eviction
         if ((int64_t)(end - range_end) > 0) return;

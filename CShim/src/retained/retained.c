@@ -21,7 +21,9 @@ static void free_chunk(tidings__segment *s, uint64_t retained) {
     if (chunk > s->geometry.chunk_count) return;
 #endif
     uint64_t word = tidings__acquire(&s->chunk_words[chunk - 1]);
-    while (tidings__chunk_state(word) == TIDINGS__CHUNK_RETAINED && tidings__chunk_position(word) == retained >> 16)
+    for (int tries = 0; tries < TIDINGS__TRIES && tidings__chunk_state(word) == TIDINGS__CHUNK_RETAINED &&
+                        tidings__chunk_position(word) == retained >> 16;
+         tries++)
         if (tidings__cas(&s->chunk_words[chunk - 1], &word, 0)) return;
 }
 
@@ -32,13 +34,14 @@ static bool keep_chunk(tidings__segment *s, uint32_t chunk, uint64_t position) {
     if (chunk >= s->geometry.chunk_count) return false;
 #endif
     uint64_t now = tidings__acquire(&s->chunk_words[chunk]);
-    for (;;) {
+    for (int tries = 0; tries < TIDINGS__TRIES; tries++) {
         const uint32_t state = tidings__chunk_state(now);
         if (tidings__chunk_position(now) != (position & POSITION48)) return false;
         if (state == TIDINGS__CHUNK_RETAINED) return true;
         if (state != TIDINGS__CHUNK_OWNED && state != TIDINGS__CHUNK_IN_RING) return false;
         if (tidings__cas(&s->chunk_words[chunk], &now, (now & ~UINT64_C(0xf)) | TIDINGS__CHUNK_RETAINED)) return true;
     }
+    return false;
 }
 
 void tidings__retained_promote(tidings__segment *s, uint64_t position) {
@@ -53,8 +56,9 @@ void tidings__retained_promote(tidings__segment *s, uint64_t position) {
     const uint64_t own = position << 16 | (in_chunk ? record.chunk + 1 : 0);
     uint64_t value = clear ? position << 16 | TIDINGS__RETAINED_EXPECTED : own;
     uint64_t old = tidings__acquire(&entry->retained);
+    int tries = 0;
     do {
-        if (old == value) return;
+        if (old == value || ++tries > TIDINGS__TRIES) return;
 #ifndef MUTANT_OLDER_VALUE_WINS  // Found by: interleaving values_outlive
         if (newer(old, position)) {
             free_chunk(s, own);
@@ -89,9 +93,11 @@ bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t
     return true;
 }
 
-// One search. Returns 1: found; 0: there is no value; -1: the value was replaced during the search.
+// One search. Returns 1: found; 0: there is no value; -1: the value was replaced during the search. Subtracts the slots
+// it looked at from `budget`.
 static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, uint64_t from, uint64_t limit,
-                     uint64_t *position, uint32_t *chunk, tidings__record *record) {
+                     int64_t *budget, uint64_t *position, uint32_t *chunk, tidings__record *record) {
+    --*budget;
     uint64_t oldest = tidings__oldest(s);
     // Records in the ring are newer than the entry's value, so the ring is searched first, from the newest position on.
     // A value that is evicted meanwhile is in the entry when the search gets there.
@@ -100,6 +106,7 @@ static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, 
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
     if ((int64_t)(from - oldest) > 0) oldest = from;
     for (uint64_t p = end; p > oldest && p-- > 0;) {
+        --*budget;
         if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(tidings__cell_at(s, p));
         if (tidings__route_name(route) != index || !(tidings__route_flags(route) & TIDINGS__RECORD_RETAIN)) continue;
@@ -116,14 +123,17 @@ static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, 
     return *position >= from && *position < limit;
 }
 
-bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, uint64_t limit, uint64_t *position,
-                            uint32_t *chunk, tidings__record *record) {
+int64_t tidings__retained_budget(const tidings__segment *s) { return (INT64_C(1) << 20) + 2 * (int64_t)s->shape.slots; }
+
+bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, uint64_t limit, int64_t *budget,
+                            uint64_t *position, uint32_t *chunk, tidings__record *record) {
     tidings__name *entry = tidings__name_at(s, index);
     if (!entry) return false;
-    // Each further round means that the value was replaced during the search: the name had a value all the time.
-    for (int round = 0; round < 1000; round++) {
+    // Each further round means that the value was replaced during the search, by one that was posted after the search
+    // had begun and is evicted already.
+    for (int round = 0; round<TIDINGS__TRIES && * budget> 0; round++) {
         uint64_t seen = tidings__acquire(&entry->retained);
-        int found = find_once(s, entry, index, from, limit, position, chunk, record);
+        int found = find_once(s, entry, index, from, limit, budget, position, chunk, record);
         if (found >= 0) return found;
         // The entry is unchanged, and its chunk holds another record: damaged, so no third search of the ring. In an
         // honest center the entry changes before its chunk is freed.

@@ -8,9 +8,13 @@
 void tidings__retained_promote(tidings__segment *s, uint64_t position);
 
 // Finds the newest retained record of a name at or after `from` and before `limit`: its position, chunk and header.
-// False: there is none, or the newest one clears the value.
-bool tidings__retained_find(tidings__segment *s, uint32_t entry, uint64_t from, uint64_t limit, uint64_t *position,
-                            uint32_t *chunk, tidings__record *record);
+// False: there is none, or the newest one clears the value, or peers replaced it until `budget` was used up. Callers
+// that search again pass the same budget on.
+bool tidings__retained_find(tidings__segment *s, uint32_t entry, uint64_t from, uint64_t limit, int64_t *budget,
+                            uint64_t *position, uint32_t *chunk, tidings__record *record);
+
+// How many slots one call of the library looks at: at least two rings.
+int64_t tidings__retained_budget(const tidings__segment *s);
 
 // Decodes the retained word of an entry: the chunk of the value, and the position of its record. False: no value.
 bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t *position, uint32_t *chunk);

@@ -133,7 +133,9 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
 
 void tidings__chunk_release(tidings__segment *s, uint32_t participant, uint32_t chunk) {
     uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-    while (tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED && tidings__chunk_owner(word) == participant) {
+    for (int tries = 0; tries < TIDINGS__TRIES && tidings__chunk_state(word) == TIDINGS__CHUNK_OWNED &&
+                        tidings__chunk_owner(word) == participant;
+         tries++) {
         if (tidings__cas(&s->chunk_words[chunk], &word, 0)) return;
     }
 }

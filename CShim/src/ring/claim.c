@@ -33,7 +33,7 @@ void tidings__abandon(const tidings__claim *claim, uint32_t owner, tidings__thre
     // observer takes the cell for a record. If this thread is killed between the two stores, the position becomes a
     // tombstone.
     uint64_t v = tidings__acquire(&cell->verdict), known = tidings__v_of(claim->position, TIDINGS__V_KNOWN);
-    while (!tidings__cas(&cell->verdict, &v, known)) {}
+    for (int tries = 0; tries < TIDINGS__TRIES && !tidings__cas(&cell->verdict, &v, known); tries++) {}
     tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
 }

@@ -6,14 +6,15 @@
 // The status of a committed position, with its verdict. A participant that finds a pending verdict together with the
 // commit decides it: accepted. A reader can't write, so it gets CLAIMED.
 static tidings__slot_state committed_at(const tidings__segment *s, tidings__cell *cell, uint64_t position) {
-    for (;;) {
+    for (int tries = 0; tries < TIDINGS__TRIES; tries++) {
         uint64_t v = tidings__acquire(&cell->verdict);
         if (v >> 2 != position || v == tidings__v_of(position, TIDINGS__V_ACCEPTED)) return TIDINGS__VALID;
         if (tidings__v_void(v, position))
             return tidings__slot_valid_after_copy(s, position) ? TIDINGS__VOID : TIDINGS__LAPPED;
-        if (!s->writable) return TIDINGS__CLAIMED;
+        if (!s->writable) break;
         tidings__cas(&cell->verdict, &v, tidings__v_of(position, TIDINGS__V_ACCEPTED));
     }
+    return TIDINGS__CLAIMED;
 }
 
 tidings__slot_state tidings__slot_status_slow(const tidings__segment *s, uint64_t position) {
@@ -43,7 +44,8 @@ static bool make_pending(const tidings__segment *s, uint64_t position) {
     tidings__cell *cell = tidings__cell_at(s, position);
     const uint64_t pending = tidings__v_of(position, TIDINGS__V_PENDING);
     uint64_t v = tidings__acquire(&cell->verdict);
-    while (v >> 2 != position) {
+    for (int tries = 0; v >> 2 != position; tries++) {
+        if (tries == TIDINGS__TRIES) return false;
         // Invariant R7: the position in V only grows, so a late revoker can't open the verdict of an earlier lap again.
         if (v != TIDINGS__V_NEVER && (int64_t)((v >> 2) - position) > 0) return false;
         if (tidings__slot_status(s, position) != TIDINGS__CLAIMED) return false;

@@ -27,6 +27,11 @@ TEST(a_hole_begins_where_pages_were_never_touched) {
     CHECK(!tidings__file_backed(fd, 0, 2 * TIDINGS__PAGE + 1));
 }
 
+TEST(nothing_is_known_to_have_memory_in_a_file_that_was_closed) {
+    CHECK_EQUAL(tidings__file_hole(-1, TIDINGS__PAGE), TIDINGS__PAGE);
+    CHECK(!tidings__file_backed(-1, 0, 1));
+}
+
 TEST(touching_reserved_pages_backs_them_and_changes_nothing) {
     const int fd = file_of(SIZE);
     uint8_t *base;
