@@ -23,7 +23,8 @@
 #define tidings__fetch_and(word, value) atomic_fetch_and_explicit((word), (value), memory_order_seq_cst)
 
 // The most tries of a CAS outside the claim of a post. A try fails if another thread changed the word after it was
-// loaded. Honest participants never make so many fail in a row. A peer that does could keep the caller for ever.
+// loaded. Honest participants never make so many tries fail in a row. Without the bound, a peer that changes the word
+// all the time could keep the caller for ever.
 #define TIDINGS__TRIES 1000
 
 // Touches the page of this word for writing, and changes nothing. An atomic "or" with 0, because a peer may write the

@@ -40,8 +40,8 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
     uint64_t position, failed = UINT64_MAX;
     uint32_t chunk;
     int64_t budget = tidings__retained_budget(s);
-    // Each round meets a value that was replaced while it was copied. If a round meets the same position again, that
-    // value is unreadable, and the loop ends.
+    // A further round is needed only if the value was replaced while it was copied. If a round finds the same position
+    // as the one before, that value is unreadable, and the loop ends.
     while (entry && budget > 0) {
         if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &budget, &position, &chunk, &record) || position == failed)
             break;

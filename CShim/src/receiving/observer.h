@@ -24,7 +24,7 @@ typedef struct tidings__subscription {
     // already.
     uint64_t accounted;
     uint64_t missed;    // still to be reported
-    uint64_t told;      // total reported as missed so far; `bound_missed` in read.c limits it
+    uint64_t told;      // total reported as missed so far; `bound_missed` in missed.c limits it
     uint64_t *history;  // positions before `since` that are still to be delivered
     size_t history_count;
     _Atomic size_t history_next;

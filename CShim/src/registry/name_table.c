@@ -138,9 +138,10 @@ static uint32_t used_entries(tidings__segment *s) {
 // The most free entries, per attempt, for which the whole ring is searched.
 #define SCANS 64
 
-// True if no evicting thread can still count for this entry as a prefix. Such a thread may stand on the entry, and no
-// record shows that. A poster may too, but its claim is found in the ring. If no range is being evicted, the counts of
-// such a thread are void. The new tag makes an evicting thread that is about to begin find EV changed.
+// True if no evicting thread can still count for this entry as a prefix. The walk of such a thread may have come to the
+// entry, and no record shows that. (The walk of a poster may have, too, but the poster's claim is found in the ring.)
+// If no range is being evicted now, such a thread finds EV changed and counts nothing. The new tag makes the CAS of a
+// thread fail that is about to begin.
 static bool no_eviction_knows(tidings__segment *s, const tidings__name *entry) {
     if (!(tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX)) return true;
     _Atomic uint64_t *word = &s->header->eviction.word;
@@ -356,7 +357,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
         tidings__set_relaxed(&entry->birth, tidings__oldest(s));
         uint64_t preparing = tidings__acquire(&entry->state);
         if (STATE(preparing) != TIDINGS__NAME_PREPARING) {
-            mine = TIDINGS__NAME_NONE;  // only a hostile peer takes it away
+            mine = TIDINGS__NAME_NONE;  // a hostile peer, or one that took this process for dead, has freed it
             continue;
         }
         // LINKED before it is reachable: a search passes over an entry that is still PREPARING. If this participant

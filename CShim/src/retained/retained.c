@@ -28,7 +28,7 @@ static void free_chunk(tidings__segment *s, uint64_t retained) {
 }
 
 // Marks the chunk as retained, before the name entry changes: once EV has moved on, the state "in ring" would mean
-// free. False: the chunk does not hold this record, or not any more.
+// free. False: the chunk does not hold this record, or not any more; or a peer changes its word all the time.
 static bool keep_chunk(tidings__segment *s, uint32_t chunk, uint64_t position) {
 #ifndef MUTANT_PROMOTED_CHUNK_UNCHECKED  // Found by: fuzz image
     if (chunk >= s->geometry.chunk_count) return false;
@@ -129,14 +129,14 @@ bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, 
                             uint64_t *position, uint32_t *chunk, tidings__record *record) {
     tidings__name *entry = tidings__name_at(s, index);
     if (!entry) return false;
-    // Each further round means that the value was replaced during the search, by one that was posted after the search
-    // had begun and is evicted already.
+    // A further round is needed only if the value was replaced during the search, by a value that was posted after the
+    // search had begun and has been evicted since. A budget that is used up ends the search, too.
     for (int round = 0; round<TIDINGS__TRIES && * budget> 0; round++) {
         uint64_t seen = tidings__acquire(&entry->retained);
         int found = find_once(s, entry, index, from, limit, budget, position, chunk, record);
         if (found >= 0) return found;
-        // The entry is unchanged, and its chunk holds another record: damaged, so no third search of the ring. In an
-        // honest center the entry changes before its chunk is freed.
+        // The entry is unchanged, but its chunk holds another record: the center is damaged, so no third search of the
+        // ring. In an honest center, the entry changes before its chunk is freed.
         if (tidings__acquire(&entry->retained) == seen && round >= 1) return false;
     }
     return false;

@@ -8,12 +8,12 @@
 void tidings__retained_promote(tidings__segment *s, uint64_t position);
 
 // Finds the newest retained record of a name at or after `from` and before `limit`: its position, chunk and header.
-// False: there is none, or the newest one clears the value, or peers replaced it until `budget` was used up. Callers
-// that search again pass the same budget on.
+// False: there is none, or the newest one clears the value, or peers replaced it until `budget` was used up. Subtracts
+// the slots that it looked at from `budget`. A caller that searches again passes the same budget.
 bool tidings__retained_find(tidings__segment *s, uint32_t entry, uint64_t from, uint64_t limit, int64_t *budget,
                             uint64_t *position, uint32_t *chunk, tidings__record *record);
 
-// How many slots one call of the library looks at: at least two rings.
+// The budget of a search with all its repetitions, in slots: 2^20 and two rings. So one search never uses it up.
 int64_t tidings__retained_budget(const tidings__segment *s);
 
 // Decodes the retained word of an entry: the chunk of the value, and the position of its record. False: no value.

@@ -4,7 +4,8 @@
 #include "platform/barrier.h"
 
 // The status of a committed position, with its verdict. A participant that finds a pending verdict together with the
-// commit decides it: accepted. A reader can't write, so it gets CLAIMED.
+// commit decides it: accepted. A reader can't write, so it gets CLAIMED. So does a participant whose CAS fails
+// TIDINGS__TRIES times: a peer changes V all the time.
 static tidings__slot_state committed_at(const tidings__segment *s, tidings__cell *cell, uint64_t position) {
     for (int tries = 0; tries < TIDINGS__TRIES; tries++) {
         uint64_t v = tidings__acquire(&cell->verdict);
@@ -39,7 +40,8 @@ tidings__slot_state tidings__slot_status_slow(const tidings__segment *s, uint64_
 }
 
 // Makes the verdict of a claimed position pending. True: the verdict is pending, set here or by another revoker. False:
-// nothing to decide, as the position is not claimed any more or already has a verdict.
+// nothing to decide, as the position is not claimed any more or already has a verdict; or a peer changes V all the
+// time.
 static bool make_pending(const tidings__segment *s, uint64_t position) {
     tidings__cell *cell = tidings__cell_at(s, position);
     const uint64_t pending = tidings__v_of(position, TIDINGS__V_PENDING);

@@ -5,10 +5,10 @@
 #include "ring/cell.h"
 
 typedef enum tidings__slot_state {
-    TIDINGS__UNDECIDED,  // neither claimed nor passed over yet
+    TIDINGS__UNDECIDED,  // neither claimed nor skipped yet
     TIDINGS__CLAIMED,    // its poster writes the record; for a reader also: committed with a pending verdict
     TIDINGS__VALID,      // committed: delivered to every observer
-    TIDINGS__VOID,       // delivered to no observer: tombstone, revoked, or passed over
+    TIDINGS__VOID,       // delivered to no observer: tombstone, revoked, abandoned, or skipped
     TIDINGS__LAPPED,     // a later lap uses the slot
 } tidings__slot_state;
 
@@ -36,8 +36,8 @@ static inline bool tidings__slot_valid_after_copy(const tidings__segment *s, uin
            0;
 }
 
-// Ends the wait for a claimed position: afterwards it is VALID, VOID or LAPPED. Never waits for the claim's owner.
-// Needs write access.
+// Ends the wait for a claimed position: afterwards it is VALID, VOID or LAPPED. Only if a peer has damaged the cell, it
+// may still be CLAIMED. Never waits for the claim's owner. Needs write access.
 void tidings__revoke(const tidings__segment *s, uint64_t position);
 // The same for all claimed positions from `position` to before `end`, with one barrier.
 void tidings__revoke_all(const tidings__segment *s, uint64_t position, uint64_t end);
