@@ -325,8 +325,8 @@ typedef struct tidings_post_options {
 /// - -EMSGSIZE: the payload is larger than the center's maximum.
 /// - -ENOSPC: no memory for a payload that does not fit a slot. In a center that readers may observe, also: no entry
 ///   for one more name.
-/// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`timeout_ns`); `tidings_last_error_holder` tells
-///   whose. -EAGAIN also: all chunks that are large enough are being filled or hold retained values.
+/// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`timeout_ns`); `tidings_last_error_holder` names its
+///   process. -EAGAIN also: all chunks that are large enough are being filled or hold retained values.
 /// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
 /// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times.
 /// - -EBADMSG: a peer has damaged the center.
@@ -523,8 +523,8 @@ int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_alloc
 /// another one calls `tidings_next`. The caller passes `*memory` to `free`; it is NULL if the observer has none of its
 /// own (`tidings_observer_lend`).
 ///
-/// -ENOMEM: nothing has changed. Only the thread that calls `tidings_next` may call this, or one that keeps it from
-/// calling meanwhile, between two calls.
+/// -ENOMEM: nothing has changed. Call this between two calls of `tidings_next`, from any thread, while no other thread
+/// calls `tidings_next` of this observer.
 /// Bound: copy. Never waits.
 int tidings_observer_detach(tidings_observer *observer, tidings_delivery *delivery, void **memory);
 
@@ -661,7 +661,7 @@ typedef struct tidings_orphans {
     uint32_t participants;        ///< dead participants whose entries have not been taken again
     uint32_t observers;           ///< observers of dead participants
     uint32_t observers_lossless;  ///< how many of these were lossless. They hold no post back: a poster checks for life
-    uint32_t names;               ///< entries observed by the dead alone, or left by them half-way in the table
+    uint32_t names;               ///< entries that only dead participants observe, or left half-way in the table
     uint32_t payloads;            ///< chunks that dead participants had taken and not posted
     uint32_t claims;              ///< slots held by their unfinished posts; observers wait 2 ms at each, once
     uint32_t evictions;           ///< 1: an eviction is unfinished; the next post that needs room finishes it

@@ -17,7 +17,8 @@
 // An intermediate state that lasts this long counts as left by a dead participant: a live one ends it within
 // microseconds. A wrong answer is only a wrong line of output.
 #define LEFT_NS 10000000
-// Pending verdicts that are remembered for the second read: one dead evicting thread leaves at most so many.
+// Pending verdicts that are remembered for the second read: one dead evicting thread leaves at most as many as a range
+// has positions.
 #define VERDICTS TIDINGS__EV_LENGTH_MAX
 
 typedef struct verdicts {
@@ -85,7 +86,7 @@ static void count_slots(const tidings_center *center, const tidings__participant
             out->claims++;
             continue;
         }
-        // A claim that is neither revoked nor passed over is that of a post under way.
+        // A claim that is neither revoked nor skipped belongs to a post that is still running.
         const bool revoked = v != TIDINGS__V_NEVER && (v & 3) == TIDINGS__V_DEAD &&
                              tidings__lap_ahead(w, tidings__lap_at(s, v >> 2)) >= 0;
         if (!revoked && !(w & TIDINGS__W_SKIPPED)) continue;

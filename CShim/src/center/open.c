@@ -19,7 +19,7 @@ static pthread_mutex_t centers_lock = PTHREAD_MUTEX_INITIALIZER;
 // Guarded by centers_lock. The fork hook reads it without the lock, in a child that has one thread.
 static tidings_center *centers;
 
-static tidings__descriptor_set *descriptor_sets;  // likewise
+static tidings__descriptor_set *descriptor_sets;  // guarded likewise
 
 // In the child, right after fork: opens a file description of its own for each center, and closes the inherited one.
 // Otherwise the parent's lock would outlive the parent. Only async-signal-safe calls.

@@ -52,8 +52,8 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     // An observer that closes clears its lossless bit before it gives up its entry.
     const bool gone = !(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1) ||
                       !tidings__observer_alive(s, holder);
-    // A hostile peer can make dead observers as fast as a post passes them by. The walk above has reclaimed all earlier
-    // ones. So a post passes at most PASSED_MOST by, and none after its deadline.
+    // A hostile peer can create dead observers as fast as a post finds them. The walk above has reclaimed all earlier
+    // ones. So a post retries for at most PASSED_MOST of them, and for none after its deadline.
     if (gone && (*passed)++ < PASSED_MOST &&
         (deadline == 0 || deadline == UINT64_MAX || tidings__monotonic_ns() < deadline))
         return 0;

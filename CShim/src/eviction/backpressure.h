@@ -8,9 +8,8 @@
 uint64_t tidings__deadline(const tidings_post_options *options);
 
 // Called when lossless observer `holder` (an observer index) holds a post back. Waits for its cursor or its death until
-// `deadline` (as above).
-// Returns 0 if the caller shall try again; -EAGAIN, -ETIMEDOUT or -ESTALE with an error line. `*passed`, 0 at first,
-// counts the dead observers that this post has passed by.
+// `deadline` (as above). Returns 0 if the caller shall try again; -EAGAIN, -ETIMEDOUT or -ESTALE with an error line.
+// `*passed`, 0 at first, counts the dead or closed observers that this post has found, and for which it tried again.
 int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline, uint32_t *passed);
 
 #endif

@@ -1,5 +1,5 @@
-// Eviction: ends the oldest positions, after counting their records per name. design/2-eviction.md. Here the ring
-// (positions, verdicts) and the registry (tallies, retained values) meet.
+// Eviction: counts the records of the oldest positions per name, and then frees their slots. design/2-eviction.md. Uses
+// both the ring (positions, verdicts) and the registry (tallies, retained values).
 #include <errno.h>
 
 #include "center/center.h"

@@ -1,4 +1,4 @@
-// Eviction: ends the ring's oldest positions, so that their slots and chunks can be used again. design/2-eviction.md.
+// Eviction: counts the records of the ring's oldest positions, and frees their slots and chunks. design/2-eviction.md.
 #ifndef TIDINGS__EVICT_H
 #define TIDINGS__EVICT_H
 

@@ -16,8 +16,9 @@
 #define REVOKE_TIMEOUT_PER_MEMBER_NS 20000u
 #define REVOKE_TIMEOUT_DOUBLINGS 5        // 2 ms become 64 ms for a record that wakes no observer
 #define REVOKE_TIMEOUT_MAX_NS 250000000u  // bounds what hostile words can cause
-// A reader cannot revoke, and misses a record that is committed later: worth a longer wait. 40 ms for a record that
-// wakes no observer: a poster that lost its processor on a busy machine gets it back within several time slices.
+// A reader cannot revoke, and misses a record that is committed after it went on. So it waits longer: 40 ms for a
+// record that wakes no observer. A poster that lost its processor on a busy machine gets it back within several time
+// slices.
 #define READER_TIMEOUT_FACTOR 20u
 #define READER_TIMEOUT_MAX_NS 2500000000u  // bounds what hostile words can cause
 #define READER_CHECKS 100u                 // calls; each yields the processor to participants, which may revoke

@@ -42,8 +42,8 @@ int tidings__file_reopen(int fd, bool writable, const char *path);
 
 int tidings__file_status(int fd, struct stat *status);
 int tidings__path_status(const char *path, struct stat *status);  // of the link itself, if `path` is a symbolic link
-bool tidings__file_is(int fd, dev_t device, ino_t inode);         // is this the descriptor's inode?
-bool tidings__file_same(int fd, const char *path);       // is `path` itself, not the target of a link, this inode?
+bool tidings__file_is(int fd, dev_t device, ino_t inode);         // true if the descriptor leads to this inode
+bool tidings__file_same(int fd, const char *path);       // true if `path` itself, not a link's target, is this inode
 bool tidings__path_readable(const char *path);           // checked with the effective ids
 int tidings__directory_writable(const char *directory);  // 0 or a negative errno; checked with the effective ids
 // True if only the file's owner, the directory's owner or root may delete the file there, and this process is none of

@@ -1,4 +1,4 @@
-// Filling in a delivery, for the cases that are not the usual one.
+// Filling in a delivery whose name and subject must be copied: see describe.h for the usual case.
 #include "receiving/describe.h"
 
 // For a subscription to many names, or a record with a subject.

@@ -35,7 +35,8 @@ struct tidings__observer_kind {
     uint64_t (*value_limit)(const tidings__subscription *subscription, uint64_t listed);
 
     // Before any sleep: `hear` reads the words to sleep on and announces the sleep, or returns an error. `look` checks
-    // the positions up to the frontier. `withdraw` follows. `rung`: a word has changed since. See `tidings__announce`.
+    // the positions up to the frontier. `withdraw` follows. `rung`: true if one of these words has changed since. See
+    // `tidings__announce`.
     int (*hear)(tidings_observer *observer, uint32_t *announced);
     int (*look)(tidings_observer *observer, tidings_delivery *delivery);
     void (*withdraw)(tidings_observer *observer);

@@ -1,6 +1,6 @@
 // A reader: an observer of a center that was opened for reading alone. It has no participant or observer entry and no
-// doorbell, so no peer knows of it. design/5-access.md. Other files call it through its kind (kind.h), except for these
-// functions:
+// doorbell, so no peer knows of it. design/5-access.md. Other files call its functions through `tidings__kind_reader`
+// (kind.h), and those below directly.
 #ifndef TIDINGS__READER_H
 #define TIDINGS__READER_H
 
@@ -15,8 +15,8 @@ static inline uint32_t tidings__reader_number(const tidings__key *key) {
 // Finds the current entry of the subscription's name, and stores its number and birth. TIDINGS__NAME_NONE: the table
 // has no entry for the name.
 uint32_t tidings__reader_resolve(tidings_observer *observer, tidings__subscription *subscription);
-// The name's entry was given to another name: finds the present one, if there is one, and takes its records so far as
-// passed.
+// The name's entry was given to another name: finds the name's present entry, if it has one, and counts the records of
+// that entry until now as passed.
 void tidings__reader_resolve_anew(tidings_observer *observer, tidings__subscription *subscription);
 
 // Reads the name futexes of all its names, to sleep on their values.

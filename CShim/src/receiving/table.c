@@ -134,8 +134,9 @@ tidings__table *tidings__table_without(const tidings__table *old, tidings__subsc
 void tidings__table_swap(tidings_observer *observer, tidings__table *table) {
     tidings__table *old = tidings__relaxed(&observer->table);
     tidings__set_release(&observer->table, table);
-    // The user of a table sets `in_next` by a plain store, without a processor fence. This barrier is the other half.
-    // After it, either we see that store, or the user loads `table` later and sees ours.
+    // The thread that uses a table sets `in_next` by a relaxed store, without a processor fence; this barrier replaces
+    // that fence. After it, either this thread sees that store, or the other thread loads `table` later and sees the
+    // new table.
 #ifndef MUTANT_TABLE_FREED_IN_USE  // Found by: interleaving changing
     tidings__heavy_barrier();
 #endif

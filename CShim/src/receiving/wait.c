@@ -147,7 +147,7 @@ static int sleep_once(tidings_observer *o, uint64_t deadline, tidings_delivery *
     return result;
 }
 
-// Bounds the retries before the deadline is checked again: a peer may change this word for ever.
+// Bounds the retries before the deadline is checked again: a peer may change the claimed cell for ever.
 #define TURNS 1000u
 
 // Checks the ring once more after the end is known: records posted before the end come first. Returns

@@ -92,8 +92,9 @@ uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
                                    : in_wake_group(s, entry, word, asleep, announced);
         if ((uint32_t)__builtin_popcountll(group) >= many) {
             ring_wake_group(s, name, word, group, announced);
-            // The whole group is awake now, also its observers in later words of the map. To clear the flag of one of
-            // these, read its doorbell and then count once more: from a single observer on.
+            // The whole group is awake now, also its observers in later words of the map. Their asleep flags are still
+            // set. The same steps (read the doorbells, count up, wake, clear) clear them with one system call for each
+            // word of the map. So from here on, one sleeper in a word is enough.
             many = 1;
             asleep &= ~group;
         }

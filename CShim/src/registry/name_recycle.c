@@ -71,10 +71,11 @@ static bool unlink_entry(tidings__segment *s, uint32_t index, uint64_t gone, uin
 }
 
 static bool finish(tidings__segment *s, uint32_t index, uint64_t state, uint64_t *budget) {
-    // A thread that adds a name may stand on this entry, and would walk on along another chain when the entry is used
-    // again. The new tag of the head makes that thread's CAS fail. And if the head has changed since the walk, the walk
-    // proves nothing: a participant that stopped before it linked this entry has linked it now, or the walk went astray
-    // at an entry that was taken out and used again. Then walk again. The bound is for a hostile peer.
+    // The search of a thread that adds a name may have come to this entry, and would follow another chain once the
+    // entry is reused. The new tag of the head makes that thread's CAS fail. If the head has changed since the walk in
+    // `unlink_entry`, the walk proves nothing, and is repeated: a participant that had stopped before it linked this
+    // entry may have linked it meanwhile; or the walk came to an entry that was taken out and reused, and followed
+    // another chain. The bound is for a hostile peer.
     _Atomic uint64_t *bucket = chain_of(s, &s->names[index]);
     uint64_t head;
     int rounds = 0;

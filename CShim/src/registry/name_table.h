@@ -49,7 +49,7 @@ static inline uint32_t tidings__name_members(const tidings__name *name) {
 static inline uint32_t tidings__member_words(const tidings__name *name) {
     return tidings__acquire(&name->wake_group) & ((1u << TIDINGS__MAP_WORDS) - 1);
 }
-// True if the entry has a member. For most entries without one, a single cache line says so.
+// True if the entry has a member. For most entries without one, this takes one cache line.
 static inline bool tidings__name_observed(const tidings__name *name) {
     for (uint32_t words = tidings__member_words(name); words; words &= words - 1)
         if (tidings__acquire(&name->members[__builtin_ctz(words)])) return true;

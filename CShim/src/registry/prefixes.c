@@ -25,9 +25,9 @@ static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
     return index;
 }
 
-// An entry that is taken out while a thread stands on it still leads on along this chain. Its link stays as it was, and
-// it serves no other name before the positions of its time have been evicted. By then EV or the thread's own claim says
-// that its count or its post is void.
+// If an entry is taken out while the walk of a thread is at it, the walk still goes on along this chain. Its link stays
+// as it was, and it serves no other name before the positions of its time have been evicted. By then EV or the thread's
+// own claim says that its count or its post is void.
 uint32_t tidings__prefix_next(tidings__segment *s, tidings__prefix_walk *walk) {
     for (uint32_t index; (index = step(s, walk)) != TIDINGS__NAME_NONE;)
         if (tidings__name_observed(&s->names[index])) return index;

@@ -7,8 +7,8 @@
 #include "segment/position.h"
 #include "segment/segment.h"
 
-// Invariant R4. True while the last claim's owner may still use the cell. The caller must load W, C and V in this
-// order. There are two cases:
+// Invariant R4. True while the owner of the cell's last claim may still use the cell. The caller must load W, C and V
+// in this order. There are two cases:
 // - The owner may still write. Only a claim flips W's phase, and only the owner makes C's phase equal to it again.
 // - The owner has committed, but has not yet noticed that its position was revoked.
 static inline bool tidings__busy(uint64_t w, uint64_t c, uint64_t v) {

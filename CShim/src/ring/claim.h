@@ -41,7 +41,7 @@ static inline void tidings__pending_clear(tidings__thread *thread) {
 // announced to the kernel through `thread`.
 // - `hint`: where the search starts; the position after the claim on success.
 // - `followed`: true if the posted name probably has observers. May be wrong: it only controls prefetches.
-// - `held`: counts the busy slots that this claim passed over. The caller sets it to 0 before a claim's first call.
+// - `held`: counts the busy slots that this claim skipped. The caller sets it to 0 before a claim's first call.
 //
 // Returns 0 or:
 // - -EAGAIN: the ring is full; evict until `*hint` can be claimed, then call again.

@@ -46,9 +46,9 @@
 // One slot of the ring. Words 0 to 6 and 8 bytes of body share the first cache line. So a payload of up to 8 bytes
 // under an observed name moves one line.
 //
-// - Writers: `claim`: posters, to claim a position or to pass the slot over; the kernel, when the owner dies; a
-//   participant that reclaims a dead owner. `commit`: the claim's owner alone. `verdict`: a participant that revokes a
-//   claim or finds a pending verdict; the owner. All other words: the claim's owner, between claim and commit.
+// - Writers: `claim`: posters, to claim a position or to skip the slot; the kernel, when the owner dies; a participant
+//   that reclaims a dead owner. `commit`: the claim's owner alone. `verdict`: a participant that revokes a claim or
+//   finds a pending verdict; the owner. All other words: the claim's owner, between claim and commit.
 // - No lock: W and V change by CAS (the kernel also uses one), except that the owner alone replaces dead(p). The
 //   release store of C publishes the record.
 // - Stale read: with a stale W, the CAS of a claim fails, or an observer loads it again. A stale C makes a committed

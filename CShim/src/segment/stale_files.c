@@ -87,7 +87,8 @@ static bool needs(void *context, const char *file) {
     return !search->needed;
 }
 
-// "..<number>" or "..<number>.writers"
+// Checks the file "tidings.<uid>..<number>" or "tidings.<uid>..<number>.writers". `rest`: its name from the number on.
+// False: the search ends here.
 static bool look_beside(search *search, const char *file, const char *rest) {
     char *end;
     search->instance = strtoull(rest, &end, 16);
