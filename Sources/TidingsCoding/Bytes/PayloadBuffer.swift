@@ -1,4 +1,5 @@
-/// Growable output over memory that the caller owns: a claimed record in shared memory, or a thread's scratch page.
+/// Growable output over memory that the caller owns: the poster's stack, a reserved chunk in shared memory, or memory
+/// of the process.
 ///
 /// The coder writes through the pointer and never reads back what it has to trust, because another process may be
 /// able to write to the same bytes.
