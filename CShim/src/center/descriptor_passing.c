@@ -75,8 +75,8 @@ typedef struct arrival {
     bool *missed;  // another thread or process received the message first
 } arrival;
 
-// Runs under the lock that forks wait for: a child that inherited these descriptors without knowing of them would keep
-// our lock.
+// Runs with the lock held that forks wait for. A child that inherited these descriptors, but does not know them, would
+// keep this process's lock.
 static int adopt(const void *context, tidings__segment *segment) {
     const arrival *what = context;
     const int socket = what->socket;

@@ -125,8 +125,8 @@ static void forget(tidings_center *center) {
     free(center);
 }
 
-// Not under the lock, because it takes long for a large center: other threads open, close and fork meanwhile. A child
-// forked meanwhile closes the descriptor, and has no mapping yet.
+// Releases centers_lock while the kernel gives a new center its memory, which takes long for a large center. Other
+// threads can open, close and fork meanwhile. A child forked meanwhile closes the descriptor; there is no mapping yet.
 static void while_given_memory(tidings__segment *segment, bool begin) {
     tidings_center *center = (tidings_center *)(void *)((char *)segment - offsetof(tidings_center, segment));
     if (begin) {

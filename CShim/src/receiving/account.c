@@ -62,7 +62,7 @@ static bool note(positions *list, uint64_t position) {
 #define REVOKED_AT_ONCE 4096u       // positions revoked by one system call
 #define ACCOUNT_WAIT_NS 100000000u  // for all unfinished posts in the ring together; then they are revoked
 #define ACCOUNT_TURNS                                                                                                  \
-    250u  // waits after which each further one naps: a peer that changes the claim can end each sleep at once
+    250u  // after so many waits, each further one also naps: a peer that changes the claim can end each sleep at once
 
 int tidings__account_begin(tidings_observer *observer, tidings__subscription *subscription, uint32_t number,
                            bool history, tidings__account_wait *wait) {

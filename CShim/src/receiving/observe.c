@@ -114,11 +114,11 @@ static int remove_all(tidings_observer *observer, const uint32_t *ids, uint32_t 
                                    "of the numbers is none of its own, or given twice",
                                    count, s->name);
     }
-    // The table first: after `leave`, an entry may serve another name, and no tally of it may be read here.
+    // The table is swapped first: after `leave`, an entry may serve another name, and no tally of it may be read here.
     tidings__table_swap(observer, table);
     const bool ours = tidings__has_place(observer->center);
     for (uint32_t i = 0; i < count; i++) {
-        // Subscriptions of one entry are adjacent. The last one that goes takes the membership along.
+        // Subscriptions of one entry are adjacent. With the last one of an entry, the observer's membership ends.
         const bool last = i + 1 == count || gone[i + 1]->entry != gone[i]->entry;
         uint32_t others = 0;
         if (last) tidings__table_find(table, gone[i]->entry, &others);

@@ -106,8 +106,8 @@ static void activate_subscriptions(tidings_observer *o, tidings__table *t) {
     o->cursor = from;
 }
 
-// A size may have only sixteen chunks, where the ring has thousands of slots. So posters are informed of taken chunks
-// before the chunks have run out; a poster may already be waiting.
+// A class may have only sixteen chunks, while the ring has thousands of slots. So posters are informed after an eighth
+// of a class, and not only when the ring needs it: one of them may be waiting for a chunk.
 static void publish_chunk(tidings_observer *o, uint32_t chunk) {
     const tidings__geometry *g = &o->center->segment.geometry;
     uint32_t class = 0;

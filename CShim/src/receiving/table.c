@@ -58,8 +58,7 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__subscrip
     const uint32_t at = of ? (uint32_t)(of - old->of) + same : old->count;
     tidings__table *t;
     if (!of && old->count < old->room) {
-        // The usual case shares the old allocation, so that adding ten thousand names doesn't take ten thousand times
-        // ten thousand steps.
+        // The usual case shares the old allocation, so that adding n names does not take n² steps.
         t = malloc(size_with(old->prefix_count + more->prefix));
         if (!t) return NULL;
         *t = (tidings__table){.count = old->count + 1,

@@ -39,7 +39,8 @@ void tidings__observer_release(tidings__segment *s, uint32_t index) {
 uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t from) {
     _Atomic uint64_t *word = &s->header->eviction.word;
     uint64_t ev = tidings__acquire(word);
-    // An observer that adds history for a second name still needs what its cursor holds.
+    // If the observer is lossless already and adds history for a second name, it still needs the records from its
+    // cursor on.
     if (!(tidings__acquire(&s->header->lossless[index / 64]) & BIT(index)))
         tidings__set_relaxed(&s->observers[index].cursor, UINT64_MAX);
 #ifdef MUTANT_LOSSLESS_CURSOR_LET_GO  // Found by: interleaving lossless_second_name
