@@ -211,6 +211,33 @@ void descriptors_that_became_pipes_are_not_read(void) {
     CHECK(read(ends[0], bytes, sizeof bytes) == 8, "a read took it away");
 }
 
+// The kernel can't be asked any more which entries have memory. The entries of names that were added since are touched.
+void names_added_after_the_descriptor_was_closed_are_posted_and_counted(void) {
+    tidings_center *closed = join_center(256), *living = join_center(0);
+    CHECK(close(closed->segment.fd) == 0, "%s", strerror(errno));
+    tidings_observer *of_living = observer_of(living, "n0");
+    uint32_t subscription;
+    char name[8] = "";
+    for (int i = 1; i < 400; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        OK(tidings_observer_add(of_living, name, strlen(name), NULL, 0, 0, &subscription));
+    }
+    CHECK(tidings__relaxed(&closed->segment.names_known) < living->segment.names_known,
+          "all entries were known before");
+    tidings_publisher *of_closed = publisher_of(closed, name);
+    for (uint32_t i = 0; i < 20; i++) post_number(of_closed, i);
+    account account = drain(of_living);
+    CHECK(account.received == 20 && account.missed == 0, "%lu arrived", (unsigned long)account.received);
+    for (uint32_t i = 0; i < 600; i++) post_number(of_closed, i);
+    account = drain(of_living);
+    CHECK(account.received + account.missed == 600, "%lu and %lu of 600", (unsigned long)account.received,
+          (unsigned long)account.missed);
+    tidings_publisher_close(of_closed);
+    tidings_observer_close(of_living);
+    tidings_close(living);
+    tidings_close(closed);
+}
+
 static void runs_without_standard_descriptors(void) {
     for (int fd = 0; fd <= 2; fd++) CHECK(close(fd) == 0, "%s", strerror(errno));
     begin();

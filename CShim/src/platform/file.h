@@ -77,6 +77,9 @@ void tidings__unmap(uint8_t *base, uint64_t length);
 // backed. `reserved`: all of them are reserved. Otherwise it may fail: -ENOSPC instead of SIGBUS, and -EOPNOTSUPP
 // before Linux 5.14.
 int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved);
+// Touches every page of the range, for writing or only for reading, without changing it. -ENOSPC instead of SIGBUS;
+// -EOPNOTSUPP before Linux 5.14.
+int tidings__map_populate(uint8_t *bytes, uint64_t length, bool writing);
 // The same by one write per page, for reserved pages. For systems that report success without touching the pages, as
 // qemu's user mode does for calls it doesn't know.
 void tidings__map_touch_each(uint8_t *bytes, uint64_t length);

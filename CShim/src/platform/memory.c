@@ -9,6 +9,7 @@
 #include "platform/file.h"
 
 #ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -73,19 +74,23 @@ void tidings__unmap(uint8_t *base, uint64_t length) {
     errno = saved;
 }
 
-int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved) {
+int tidings__map_populate(uint8_t *bytes, uint64_t length, bool writing) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t start = (uintptr_t)bytes & ~(page - 1);
     const uintptr_t end = ((uintptr_t)bytes + (uintptr_t)length + page - 1) & ~(page - 1);
     // NOLINTNEXTLINE(performance-no-int-to-ptr): back to the mapping it came from
-    while (madvise((void *)start, end - start, MADV_POPULATE_WRITE) != 0) {
+    while (madvise((void *)start, end - start, writing ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) != 0) {
         if (errno == EINTR || errno == EAGAIN) continue;
         // EFAULT stands for the SIGBUS that touching would have raised.
-        if (errno != EINVAL) return errno == EFAULT ? -ENOSPC : -errno;
-        if (!reserved) return -EOPNOTSUPP;
-        tidings__map_touch_each(bytes, length);
-        return 0;
+        return errno == EFAULT ? -ENOSPC : errno == EINVAL ? -EOPNOTSUPP : -errno;
     }
+    return 0;
+}
+
+int tidings__map_touch(uint8_t *bytes, uint64_t length, bool reserved) {
+    const int result = tidings__map_populate(bytes, length, true);
+    if (result != -EOPNOTSUPP || !reserved) return result;
+    tidings__map_touch_each(bytes, length);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "ring/chunk.h"
 
 #define COPIED 32u  // bytes that are copied in the time in which the search looks at one slot
+#define COPIES 8    // times that a value of any size may be replaced while it is copied
 
 __attribute__((noinline, cold)) int tidings__state_subject(const tidings_publisher *publisher) {
     return tidings__fail(
@@ -40,12 +41,12 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
     uint64_t position, failed = UINT64_MAX;
     uint32_t chunk;
     int64_t budget = tidings__retained_budget(s);
+    const int64_t most = budget / COPIES;
     // A further round is needed only if the value was replaced while it was copied. If a round finds the same position
     // as the one before, that value is unreadable, and the loop ends.
     while (entry && budget > 0) {
         if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &budget, &position, &chunk, &record) || position == failed)
             break;
-        budget -= record.size / COPIED;
         failed = position;
         uint64_t capacity;
         const uint8_t *bytes = tidings__chunk_bytes(s, chunk, &capacity);
@@ -57,6 +58,8 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
         if (record.size > 0 && record.size <= room) {
             if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER + (uint64_t)record.size) != 0) continue;
             tidings__bytes_read(buffer, bytes + TIDINGS__CHUNK_HEADER, record.size);
+            const int64_t cost = record.size / COPIED;
+            budget -= cost < most ? cost : most;
         }
         if (!tidings__chunk_holds(s, chunk, position)) continue;
 #ifndef MUTANT_VALUE_OF_ANOTHER_NAME  // Found by: interleaving value_of_another_name

@@ -20,11 +20,14 @@ uint32_t tidings__reader_resolve(tidings_observer *o, tidings__subscription *sub
     return sub->resolved;
 }
 
-void tidings__reader_resolve_anew(tidings_observer *o, tidings__subscription *sub) {
+uint64_t tidings__reader_resolve_anew(tidings_observer *o, tidings__subscription *sub, uint64_t until) {
     sub->passed = 0;
-    uint64_t end;
+    uint64_t end = until;
     if (tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE)
         tidings__tally_read(&o->center->segment.names[sub->resolved].tally, &sub->passed, &end);
+    if ((int64_t)(end - until) < 0) end = until;
+    sub->accounted = end;
+    return end;
 }
 
 static void reader_match(tidings_observer *o, const tidings__table *t, uint32_t entry, uint64_t position,
@@ -62,9 +65,8 @@ static void reader_lapped(tidings_observer *o, tidings__subscription *sub, uint6
     } else if (entry != TIDINGS__NAME_ALL && tidings__acquire(&s->names[entry].birth) != sub->birth) {
         // The table was full, and the entry was given to another name: its count is lost. Count the most that can have
         // been missed.
-        sub->missed += (int64_t)(o->cursor - was) > 0 ? o->cursor - was : 0;
-        sub->accounted = o->cursor;
-        tidings__reader_resolve_anew(o, sub);
+        const uint64_t end = tidings__reader_resolve_anew(o, sub, o->cursor);
+        sub->missed += (int64_t)(end - was) > 0 ? end - was : 0;
         return;
     }
 #ifndef MUTANT_LAPPED_READER_COUNTS_NOTHING  // Found by: fault-injection reading

@@ -15,9 +15,10 @@ static inline uint32_t tidings__reader_number(const tidings__key *key) {
 // Finds the current entry of the subscription's name, and stores its number and birth. TIDINGS__NAME_NONE: the table
 // has no entry for the name.
 uint32_t tidings__reader_resolve(tidings_observer *observer, tidings__subscription *subscription);
-// The name's entry was given to another name: finds the name's present entry, if it has one, and counts the records of
-// that entry until now as passed.
-void tidings__reader_resolve_anew(tidings_observer *observer, tidings__subscription *subscription);
+// The name's entry was given to another name: finds the name's present entry, if it has one, and counts as passed what
+// its tally counts. Returns the position up to which that accounts for all records: `until`, or the tally's end, which
+// is later during an eviction. The caller reports what lies before it as missed.
+uint64_t tidings__reader_resolve_anew(tidings_observer *observer, tidings__subscription *subscription, uint64_t until);
 
 // Reads the name futexes of all its names, to sleep on their values.
 void tidings__reader_hear(tidings_observer *observer);

@@ -72,13 +72,15 @@ static void settle_without_tally(tidings_observer *o, tidings__subscription *sub
     }
     // The reader is lapped, too. Later, `reader_lapped` finds the new entry only, so it counts nothing of this range.
     const uint64_t from = (int64_t)(sub->since - o->cursor) > 0 ? sub->since : o->cursor;
-    if ((int64_t)(oldest - from) > 0) {
-        sub->missed += oldest - from;
-        sub->accounted = oldest;
+    const uint64_t accounted = sub->accounted;
+    const uint64_t end = tidings__reader_resolve_anew(o, sub, oldest);
+    if ((int64_t)(end - from) > 0) {
+        sub->missed += end - from;
         o->telling = true;
+    } else if ((int64_t)(accounted - end) > 0) {
+        sub->accounted = accounted;
     }
     sub->settled = oldest;
-    tidings__reader_resolve_anew(o, sub);
 }
 
 // Evicted before its outcome was known: missed = evicted count − passed. The tally counts all records before its `end`;

@@ -20,12 +20,14 @@
 static inline uint32_t tidings__doorbell_announce(const tidings__segment *s, uint32_t observer) {
     _Atomic uint32_t *doorbell = tidings__doorbell(s, observer);
     uint32_t was = tidings__relaxed(doorbell), announced;
+    // If the tries are used up, the sleep ends at once, because the doorbell has another value.
+    int tries = 0;
 #ifdef MUTANT_ANNOUNCE_WITHOUT_EPOCH  // Found by: interleaving two_and_two
     do announced = was | TIDINGS__ASLEEP;
 #else
     do announced = ((was & ~TIDINGS__ASLEEP) + 2) | TIDINGS__ASLEEP;
 #endif
-    while (!tidings__cas(doorbell, &was, announced));
+    while (!tidings__cas(doorbell, &was, announced) && ++tries < TIDINGS__TRIES);
     // Invariant W4: only the observer sets its bit.
 #ifndef MUTANT_ASLEEP_BIT_NOT_SET  // Found by: interleaving one_post
     tidings__fetch_or(&s->header->asleep[observer / 64], UINT64_C(1) << observer % 64);

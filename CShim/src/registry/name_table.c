@@ -54,7 +54,7 @@ tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
 #endif
     if (index == TIDINGS__NAME_NONE || index >= s->shape.names) return NULL;
     // Invariant N9: an index that a peer wrote must not make this process reserve memory.
-    if (tidings__names_there(s, index + 1) <= index) return NULL;
+    if (tidings__names_there(s, index + 1) <= index && !tidings__name_touched(s, index)) return NULL;
     return &s->names[index];
 }
 

@@ -131,7 +131,7 @@ bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, 
     if (!entry) return false;
     // A further round is needed only if the value was replaced during the search, by a value that was posted after the
     // search had begun and has been evicted since. A budget that is used up ends the search, too.
-    for (int round = 0; round<TIDINGS__TRIES && * budget> 0; round++) {
+    for (int round = 0; *budget > 0 && round < TIDINGS__TRIES; round++) {
         uint64_t seen = tidings__acquire(&entry->retained);
         int found = find_once(s, entry, index, from, limit, budget, position, chunk, record);
         if (found >= 0) return found;

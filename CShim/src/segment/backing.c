@@ -122,7 +122,8 @@ static void publish_names(tidings__segment *segment, uint32_t count) {
     // file itself before it touches an entry (invariant N9).
     _Atomic uint64_t *backed = &segment->header->names_backed.word;
     uint64_t before = tidings__relaxed(backed);
-    while (before < count && !tidings__cas(backed, &before, count)) {}
+    for (int tries = 0; tries < TIDINGS__TRIES && before < count; tries++)
+        if (tidings__cas(backed, &before, count)) return;
 }
 
 static uint64_t names_hole(const tidings__segment *segment, uint32_t known) {
@@ -140,6 +141,12 @@ uint32_t tidings__names_there(tidings__segment *segment, uint32_t count) {
     if (there <= known) return known;
     publish_names(segment, there < segment->shape.names ? (uint32_t)there : segment->shape.names);
     return there < count ? (uint32_t)there : count;
+}
+
+bool tidings__name_touched(tidings__segment *segment, uint32_t index) {
+    if (tidings__segment_descriptor(segment) >= 0 || index >= tidings__relaxed(&segment->header->names_backed.word))
+        return false;
+    return tidings__map_populate((uint8_t *)&segment->names[index], sizeof(tidings__name), segment->writable) == 0;
 }
 
 int tidings__back_names(tidings__segment *segment, uint32_t count) {

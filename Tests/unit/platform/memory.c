@@ -32,6 +32,20 @@ TEST(nothing_is_known_to_have_memory_in_a_file_that_was_closed) {
     CHECK(!tidings__file_backed(-1, 0, 1));
 }
 
+TEST(populating_touches_what_has_memory_or_can_get_it) {
+    const int fd = file_of(SIZE);
+    uint8_t *writing, *reading;
+    CHECK_EQUAL(tidings__map(fd, SIZE, true, &writing), 0);
+    CHECK_EQUAL(tidings__map(fd, SIZE, false, &reading), 0);
+    writing[5] = 77;
+    CHECK_EQUAL(tidings__map_populate(reading + 5, 1, false), 0);
+    CHECK_EQUAL(tidings__map_populate(writing + TIDINGS__PAGE, TIDINGS__PAGE, true), 0);
+    CHECK(tidings__file_backed(fd, 0, 2 * TIDINGS__PAGE));
+    CHECK_EQUAL(reading[5], 77);
+    CHECK_EQUAL(tidings__file_resize(fd, TIDINGS__PAGE), 0);
+    CHECK_EQUAL(tidings__map_populate(reading + TIDINGS__PAGE, 1, false), -ENOSPC);  // touching would be SIGBUS
+}
+
 TEST(touching_reserved_pages_backs_them_and_changes_nothing) {
     const int fd = file_of(SIZE);
     uint8_t *base;

@@ -37,6 +37,25 @@ TEST(a_reader_does_not_count_by_the_tally_of_another_name) {
     CHECK_EQUAL(sub->resolved, TIDINGS__NAME_NONE);
 }
 
+// An evicting thread has added to the tally, and has not moved EV on yet.
+TEST(a_reader_counts_what_an_unfinished_eviction_has_counted_once_when_its_name_has_a_new_entry) {
+    tidings_observer *o = fresh_reader();
+    tidings__segment *s = &o->center->segment;
+    const uint32_t a = counted(o->center, "a");
+    tidings__subscription *sub = added(o, "a", 0);
+    s->names[a].hash++;
+    s->names[a].birth = 1;
+    const uint32_t anew = counted(o->center, "a");
+    s->names[anew].tally.count = 7;
+    s->names[anew].tally.end = 6;
+    o->cursor = 3;
+    o->kind->lapped(o, sub, 1, true);
+    CHECK_EQUAL(sub->resolved, anew);
+    CHECK_EQUAL(sub->passed, 7);
+    CHECK_EQUAL(sub->accounted, 6);
+    CHECK_EQUAL(sub->missed, 5);
+}
+
 TEST(a_changed_name_futex_ends_the_sleep_of_a_reader) {
     tidings_observer *o = fresh_reader();
     const tidings__subscription *sub = added(o, "a", 0);
