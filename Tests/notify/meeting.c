@@ -255,6 +255,30 @@ static void others_sleep(void) {
     }
 }
 
+// The successor can't be opened at first, as all its participants are taken. A process that makes no call continues
+// once it can be.
+void a_listener_continues_once_the_successor_can_be_opened(void) {
+    notify_set_options(NOTIFY_OPT_REGEN);
+    int delivered, late;
+    const int descriptor = descriptor_of("com.example.a", &delivered), checked = check_of("com.example.a");
+    CHECK(is_new(checked), "first");
+    char directory[512], path[1024];
+    snprintf(directory, sizeof directory, "%s/beside", getenv("TIDINGS_DIRECTORY"));
+    CHECK(mkdir(directory, 0700) == 0, "errno %d", errno);
+    const tidings_configuration beside = {.directory = directory, .participants = 2};
+    tidings_center *taken[2];
+    for (int i = 0; i < 2; i++) CHECK(tidings_open("default", &beside, &taken[i]) == 0, "participant %d", i);
+    snprintf(path, sizeof path, "%s%s", getenv("TIDINGS_DIRECTORY"), strrchr(tidings_path(taken[0]), '/'));
+    CHECK(rename(tidings_path(taken[0]), path) == 0, "errno %d", errno);
+    while (notify_register_check("com.example.late", &late) == NOTIFY_STATUS_OK) OK(notify_cancel(late));
+    others_sleep();  // each thread that heard of the end has tried
+    for (int i = 0; i < 2; i++) tidings_close(taken[i]);
+    // Something may have been lost, so each token is told.
+    CHECK(read_token(descriptor) == delivered && is_new(checked), "the change");
+    ends_well(start(posts_once));
+    CHECK(read_token(descriptor) == delivered && is_new(checked), "posted in the successor");
+}
+
 void a_forked_child_that_only_listens_goes_on_in_the_successor_too(void) {
     notify_set_options(NOTIFY_OPT_REGEN);
     listening = channel_open();

@@ -254,6 +254,11 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     tidings_center *center = atomic_load_explicit(&domain->center, memory_order_relaxed);
     if (another) {
         const int error = open_center(domain, &center, &domain->read_only);
+        const bool waits = domain->unopened;
+        // For example, no descriptor is free. No change of the directory tells when one is.
+        domain->unopened = anew && notify__status(error) == NOTIFY_STATUS_FAILED;
+        // If the worker itself tries again: do not wake it, or it would try at once.
+        if (domain->unopened && !waits) notify__worker_wake();
         if (error) return notify__status(error);
     }
     if (!notify__reading_begin(domain))

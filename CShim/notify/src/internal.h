@@ -103,6 +103,7 @@ struct notify__domain {
     _Atomic uint32_t states_left;     // names without a state that may be set before this process counts again
     _Atomic uint64_t states_full_at;  // the position at which a count found no room; UINT64_MAX: none did
     bool unfinished;                  // no observer in its new center yet; the worker tries again each second
+    bool unopened;                    // the successor could not be opened for now; the worker tries again each second
     int watch;                        // the inotify watch for its removal; -1: none
 
     notify__view pull, push;
