@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "peer.h"
 
@@ -191,6 +193,34 @@ void names_continue_once_the_successor_has_room_for_observers(void) {
     CHECK(!is_new(checked), "once");
     ends_well(start(posts_once));
     CHECK(read_token(descriptor) == delivered && is_new(checked), "posted in the successor");
+}
+
+// A peer that removes each new center of notify(3) before it is used: a renewal asks for inotify at its end, and here
+// that removes the center. The core asks with other flags.
+static bool removing;
+static uint32_t removals;
+int inotify_init1(int flags) {
+    if (!removing || !(flags & IN_NONBLOCK)) return (int)syscall(SYS_inotify_init1, flags);
+    CHECK(tidings_remove("default", NULL) == 0, "not removed");
+    removals++;
+    errno = EMFILE;
+    return -1;
+}
+
+void a_call_ends_though_a_peer_removes_each_new_center(void) {
+    const int token = check_of("com.example.a");
+    CHECK(is_new(token), "first");
+    OK(notify_post("com.example.a"));
+    removing = true;
+    notify_set_options(NOTIFY_OPT_REGEN);
+    EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_post("com.example.a"));
+    CHECK(removals <= 100, "%u centers", removals);
+    removals = 0;
+    EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_set_state(token, 5));
+    CHECK(removals <= 100, "%u centers", removals);
+    removing = false;
+    OK(notify_post("com.example.a"));
+    CHECK(is_new(token) && !is_new(token), "in the first that stays");
 }
 
 // The kernel reports an unlinked file before its path leads nowhere, and on two processors a thread that hears of it

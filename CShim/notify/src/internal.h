@@ -139,7 +139,9 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
 // For a forked child: opens new observers at the positions of the old ones. After the center was removed (`anew`):
 // opens its successor, and observers there. If the domain is `unfinished`: opens the observers. Under notify__lock.
 uint32_t notify__domain_renew(notify__domain *domain, bool anew);
-// After a call on `center` failed: true if the domain has another center now.
+// After a call on `center` failed: true if the domain has another center now. A call tries so many centers at most: a
+// peer may remove each new one.
+#define NOTIFY__CENTERS_MOST 100u
 bool notify__domain_recover(notify__domain *domain, const tidings_center *center, int error);
 uint32_t notify__domain_listen(notify__domain *domain);  // opens its pull observer if it has none. Under notify__lock
 void notify__forks_watch(void);
