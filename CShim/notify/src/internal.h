@@ -211,8 +211,8 @@ typedef struct notify__pipe {
     struct notify__pipe *next;
 } notify__pipe;
 
-// A way of delivery. Called under notify__lock: `deliver` must pass the work to another thread. `end` is called once;
-// `deliver` is not called after it.
+// A way of delivery. `deliver` is called under notify__lock, and must pass the work to another thread. `end` is called
+// once, without the lock; `deliver` is not called after it.
 typedef struct notify__handler {
     void (*deliver)(void *context, int token);
     void (*end)(void *context);
