@@ -35,7 +35,8 @@
 ///   same center. An observer belongs to the process that opened it (-ECHILD in every other process). The limit: a
 ///   child made by `_Fork`, `vfork` or raw `clone` runs no fork handlers and keeps its parent's locks. If the parent
 ///   dies, other processes take the parent for alive until that child calls `exec` or ends. A child that was forked in
-///   a signal handler, above a call of this library, must not return from the handler.
+///   a signal handler, above a call of this library, must not return from the handler. A handler must not fork above a
+///   call that opens, creates, closes, sends or receives a center: `fork` would wait for that call for ever.
 /// - **Trust.** A center belongs to its owner (mode 0600), unless its creator asks for another mode. A peer with write
 ///   access can spoil the center's data. It can never make another process crash, hang or over-read. There is one
 ///   exception: it can truncate the center's file, or punch holes into it. A *sealed* center rules that out too. An

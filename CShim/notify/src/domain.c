@@ -334,18 +334,41 @@ bool notify__domain_recover(notify__domain *domain, const tidings_center *center
 
 // MARK: Forks
 
+// Forks of this thread in signal handlers above code that holds notify__lock or `reading`. The fork handlers take and
+// release nothing then, as that code goes on in the parent. The child may only call exec or _exit (Docs/Trust.md).
+static _Thread_local volatile uint32_t forks_above __attribute__((tls_model("initial-exec")));
+
+static bool holds_lock(void) {
+    bool holds = notify__lock_is_mine();
+    for (notify__domain *domain = notify__domains; domain && !holds; domain = domain->next)
+        holds = notify__reading_is_mine(domain);
+    return holds;
+}
+
 static void before(void) {
+    if (holds_lock()) {
+        forks_above++;
+        return;
+    }
     notify__lock_begin();
     // A child must not begin in the middle of a count.
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) (void)notify__reading_begin(domain);
 }
 
 static void after(void) {
+    if (forks_above > 0) {
+        forks_above--;
+        return;
+    }
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) notify__reading_end(domain);
     notify__lock_end();
 }
 
 static void in_child(void) {
+    if (forks_above > 0) {
+        forks_above--;
+        return;
+    }
     for (notify__domain *domain = notify__domains; domain; domain = domain->next)
         atomic_store_explicit(&domain->stale, 1, memory_order_relaxed);
     notify__worker_forked();

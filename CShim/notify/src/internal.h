@@ -157,6 +157,7 @@ void notify__place_of_system(notify__place *place);
 
 bool notify__reading_begin(notify__domain *domain);  // false: this thread holds it already
 void notify__reading_end(notify__domain *domain);
+bool notify__reading_is_mine(const notify__domain *domain);
 void notify__take(notify__domain *domain);  // under `reading`
 void notify__count(notify__domain *domain, const tidings_delivery *delivery);
 void notify__pull(notify__domain *domain);  // counts all posts before the call
