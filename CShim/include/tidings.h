@@ -507,10 +507,11 @@ typedef void *(*tidings_allocate)(void *context, size_t size);
 /// memory, as in the beginning.
 ///
 /// Promise: `tidings_next` calls `allocate` with `context` for each such payload, and returns the payload at the
-/// address that `allocate` returned. `size` is the payload's size and at most 528 bytes more. The memory is the
-/// caller's. The observer never frees it, and no longer uses it once `tidings_next` or `allocate` is called again. If a
-/// payload is lost during its copy, one `tidings_next` calls `allocate` more than once. The observer frees its own
-/// memory for payloads first: it never has both.
+/// address that `allocate` returned. `tidings_observer_add` with TIDINGS_ADD_HISTORY calls it too, for payloads that it
+/// reads in the ring. `size` is the payload's size and at most 528 bytes more. The memory is the caller's. The observer
+/// never frees it, and no longer uses it once `tidings_next` or `allocate` is called again. If a payload is lost during
+/// its copy, one `tidings_next` calls `allocate` more than once. The observer frees its own memory for payloads first:
+/// it never has both.
 ///
 /// -EINVAL: `from` is less than TIDINGS_LEND_MIN. If `allocate` returns NULL, the payload counts as missed, and
 /// `tidings_next` returns -ENOMEM. `allocate` must return, and must call no function of this library. An observer
