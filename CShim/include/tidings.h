@@ -35,7 +35,8 @@
 ///   same center. An observer belongs to the process that opened it (-ECHILD in every other process). The limit: a
 ///   child made by `_Fork`, `vfork` or raw `clone` runs no fork handlers and keeps its parent's locks. If the parent
 ///   dies, other processes take the parent for alive until that child calls `exec` or ends. A child that was forked in
-///   a signal handler, above a call of this library, must not return from the handler.
+///   a signal handler, above a call of this library, must not return from the handler. A handler must not fork above a
+///   call that opens, creates, closes, sends or receives a center: `fork` would wait for that call for ever.
 /// - **Trust.** A center belongs to its owner (mode 0600), unless its creator asks for another mode. A peer with write
 ///   access can spoil the center's data. It can never make another process crash, hang or over-read. There is one
 ///   exception: it can truncate the center's file, or punch holes into it. A *sealed* center rules that out too. An
@@ -506,10 +507,11 @@ typedef void *(*tidings_allocate)(void *context, size_t size);
 /// memory, as in the beginning.
 ///
 /// Promise: `tidings_next` calls `allocate` with `context` for each such payload, and returns the payload at the
-/// address that `allocate` returned. `size` is the payload's size and at most 528 bytes more. The memory is the
-/// caller's. The observer never frees it, and no longer uses it once `tidings_next` or `allocate` is called again. If a
-/// payload is lost during its copy, one `tidings_next` calls `allocate` more than once. The observer frees its own
-/// memory for payloads first: it never has both.
+/// address that `allocate` returned. `tidings_observer_add` with TIDINGS_ADD_HISTORY calls it too, for payloads that it
+/// reads in the ring. `size` is the payload's size and at most 528 bytes more. The memory is the caller's. The observer
+/// never frees it, and no longer uses it once `tidings_next` or `allocate` is called again. If a payload is lost during
+/// its copy, one `tidings_next` calls `allocate` more than once. The observer frees its own memory for payloads first:
+/// it never has both.
 ///
 /// -EINVAL: `from` is less than TIDINGS_LEND_MIN. If `allocate` returns NULL, the payload counts as missed, and
 /// `tidings_next` returns -ENOMEM. `allocate` must return, and must call no function of this library. An observer

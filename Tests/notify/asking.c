@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "../../CShim/notify/src/internal.h"
 #include "peer.h"
 
 void the_first_check_is_1_and_then_only_what_is_new_is(void) {
@@ -139,6 +140,18 @@ void canceled_tokens_are_invalid(void) {
         OK(notify_cancel(again));
         CHECK(!notify_is_valid_token(token), "valid again after %d", i);
     }
+}
+
+static void deliver_nothing(void *context, int token) { (void)context, (void)token; }
+static void cancel_another(void *context) { OK(notify_cancel(*(int *)context)); }
+
+// As the end of a block does whose destruction cancels another token.
+void the_end_of_a_handler_can_cancel_another_token(void) {
+    int token, another = check_of("com.example.a");
+    OK(tidings_notify_register_handler("com.example.a", &token,
+                                       &(notify__handler){deliver_nothing, cancel_another, &another}));
+    OK(notify_cancel(token));
+    CHECK(!notify_is_valid_token(another), "canceled");
 }
 
 void what_is_missing_or_cant_be_is_said(void) {

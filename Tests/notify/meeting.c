@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "peer.h"
 
@@ -193,6 +195,34 @@ void names_continue_once_the_successor_has_room_for_observers(void) {
     CHECK(read_token(descriptor) == delivered && is_new(checked), "posted in the successor");
 }
 
+// A peer that removes each new center of notify(3) before it is used: a renewal asks for inotify at its end, and here
+// that removes the center. The core asks with other flags.
+static bool removing;
+static uint32_t removals;
+int inotify_init1(int flags) {
+    if (!removing || !(flags & IN_NONBLOCK)) return (int)syscall(SYS_inotify_init1, flags);
+    CHECK(tidings_remove("default", NULL) == 0, "not removed");
+    removals++;
+    errno = EMFILE;
+    return -1;
+}
+
+void a_call_ends_though_a_peer_removes_each_new_center(void) {
+    const int token = check_of("com.example.a");
+    CHECK(is_new(token), "first");
+    OK(notify_post("com.example.a"));
+    removing = true;
+    notify_set_options(NOTIFY_OPT_REGEN);
+    EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_post("com.example.a"));
+    CHECK(removals <= 100, "%u centers", removals);
+    removals = 0;
+    EXPECT(NOTIFY_STATUS_SERVER_NOT_FOUND, notify_set_state(token, 5));
+    CHECK(removals <= 100, "%u centers", removals);
+    removing = false;
+    OK(notify_post("com.example.a"));
+    CHECK(is_new(token) && !is_new(token), "in the first that stays");
+}
+
 // The kernel reports an unlinked file before its path leads nowhere, and on two processors a thread that hears of it
 // may look in between. Here the first looks of each thread do.
 static char slow_path[512];
@@ -253,6 +283,30 @@ static void others_sleep(void) {
         }
         closedir(tasks);
     }
+}
+
+// The successor can't be opened at first, as all its participants are taken. A process that makes no call continues
+// once it can be.
+void a_listener_continues_once_the_successor_can_be_opened(void) {
+    notify_set_options(NOTIFY_OPT_REGEN);
+    int delivered, late;
+    const int descriptor = descriptor_of("com.example.a", &delivered), checked = check_of("com.example.a");
+    CHECK(is_new(checked), "first");
+    char directory[512], path[1024];
+    snprintf(directory, sizeof directory, "%s/beside", getenv("TIDINGS_DIRECTORY"));
+    CHECK(mkdir(directory, 0700) == 0, "errno %d", errno);
+    const tidings_configuration beside = {.directory = directory, .participants = 2};
+    tidings_center *taken[2];
+    for (int i = 0; i < 2; i++) CHECK(tidings_open("default", &beside, &taken[i]) == 0, "participant %d", i);
+    snprintf(path, sizeof path, "%s%s", getenv("TIDINGS_DIRECTORY"), strrchr(tidings_path(taken[0]), '/'));
+    CHECK(rename(tidings_path(taken[0]), path) == 0, "errno %d", errno);
+    while (notify_register_check("com.example.late", &late) == NOTIFY_STATUS_OK) OK(notify_cancel(late));
+    others_sleep();  // each thread that heard of the end has tried
+    for (int i = 0; i < 2; i++) tidings_close(taken[i]);
+    // Something may have been lost, so each token is told.
+    CHECK(read_token(descriptor) == delivered && is_new(checked), "the change");
+    ends_well(start(posts_once));
+    CHECK(read_token(descriptor) == delivered && is_new(checked), "posted in the successor");
 }
 
 void a_forked_child_that_only_listens_goes_on_in_the_successor_too(void) {

@@ -1,4 +1,5 @@
 // Tokens that are signals, and calls from within a handler.
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <sys/time.h>
@@ -137,4 +138,66 @@ void check_post_and_state_work_inside_a_handler(void) {
     CHECK(is_new(posted_here), "posted in a handler");
     OK(notify_post("com.example.a"));
     CHECK(is_new(asked), "posted after all");
+}
+
+static _Atomic uint64_t forks;
+static void forks_child(int number) {
+    (void)number;
+    const int saved = errno;
+    const pid_t pid = fork();
+    if (pid == 0) _exit(0);
+    int status = -1;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (pid < 0 || status != 0) wrong++;
+    forks++;
+    errno = saved;
+}
+
+static void *registers(void *argument) {
+    _Atomic bool *stop = argument;
+    for (unsigned i = 0; !*stop; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "com.example.%u", i % 200);
+        const int more = check_of(name);
+        OK(notify_cancel(more));
+    }
+    return NULL;
+}
+
+// The handler interrupts a resumption, which sends the signal with the library's lock held. Then it interrupts checks
+// and posts at any moment, while another thread registers.
+void a_handler_can_fork_inside_a_call(void) {
+    int token, other;
+    catch_signal(SIGUSR1, forks_child);
+    OK(notify_register_signal("com.example.a", SIGUSR1, &token));
+    const int descriptor = descriptor_of("com.example.a", &other);
+    OK(notify_suspend(token));
+    OK(notify_post("com.example.a"));
+    CHECK(read_token(descriptor) == other, "delivered to the other token");
+    // Deliveries are made under a lock that a suspension takes: after it, the suspended token is due.
+    OK(notify_suspend(other));
+    OK(notify_resume(token));
+    CHECK(forks == 1, "%llu forks", (unsigned long long)forks);
+    const int mine = check_of("com.example.mine");
+    CHECK(is_new(mine), "first");
+    catch_signal(SIGPROF, forks_child);
+    sigset_t often_signal;
+    sigemptyset(&often_signal);
+    sigaddset(&often_signal, SIGPROF);
+    _Atomic bool stop = false;
+    pthread_t thread;
+    CHECK(pthread_sigmask(SIG_BLOCK, &often_signal, NULL) == 0, "mask");
+    CHECK(pthread_create(&thread, NULL, registers, &stop) == 0, "no thread");
+    CHECK(pthread_sigmask(SIG_UNBLOCK, &often_signal, NULL) == 0, "mask");
+    const struct itimerval often = {{0, 500}, {0, 500}}, never = {0};
+    setitimer(ITIMER_PROF, &often, NULL);
+    const uint64_t wanted = SANITIZED ? 20 : 200;
+    for (uint64_t i = 0; forks < wanted; i++) {
+        OK(notify_post("com.example.mine"));
+        CHECK(is_new(mine) && !is_new(mine), "an own post, %llu", (unsigned long long)i);
+    }
+    setitimer(ITIMER_PROF, &never, NULL);
+    stop = true;
+    pthread_join(thread, NULL);
+    CHECK(wrong == 0, "%llu children failed", (unsigned long long)wrong);
 }

@@ -18,7 +18,9 @@
  * descriptors and blocks deliver in the process that registered them, only. `notify_post`, `notify_check` and
  * `notify_get_state` are async-signal-safe after this process has made a call for a name of the same center. A child
  * must make that call after the fork. The limits: posts of names up to 128 bytes; and with NOTIFY_OPT_REGEN no post to
- * a removed center, because it opens the successor.
+ * a removed center, because it opens the successor. A handler that may interrupt `malloc` or `free` must not check or
+ * get a state while another thread registers or cancels names of that center, nor with NOTIFY_OPT_REGEN: the handler
+ * could wait for that thread, and that thread for the heap, for ever.
  */
 #ifndef NOTIFY_H
 #define NOTIFY_H

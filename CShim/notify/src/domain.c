@@ -254,6 +254,11 @@ uint32_t notify__domain_renew(notify__domain *domain, bool anew) {
     tidings_center *center = atomic_load_explicit(&domain->center, memory_order_relaxed);
     if (another) {
         const int error = open_center(domain, &center, &domain->read_only);
+        const bool waits = domain->unopened;
+        // For example, no descriptor is free. No change of the directory tells when one is.
+        domain->unopened = anew && notify__status(error) == NOTIFY_STATUS_FAILED;
+        // If the worker itself tries again: do not wake it, or it would try at once.
+        if (domain->unopened && !waits) notify__worker_wake();
         if (error) return notify__status(error);
     }
     if (!notify__reading_begin(domain))
@@ -329,18 +334,41 @@ bool notify__domain_recover(notify__domain *domain, const tidings_center *center
 
 // MARK: Forks
 
+// Forks of this thread in signal handlers above code that holds notify__lock or `reading`. The fork handlers take and
+// release nothing then, as that code goes on in the parent. The child may only call exec or _exit (Docs/Trust.md).
+static _Thread_local volatile uint32_t forks_above __attribute__((tls_model("initial-exec")));
+
+static bool holds_lock(void) {
+    bool holds = notify__lock_is_mine();
+    for (notify__domain *domain = notify__domains; domain && !holds; domain = domain->next)
+        holds = notify__reading_is_mine(domain);
+    return holds;
+}
+
 static void before(void) {
+    if (holds_lock()) {
+        forks_above++;
+        return;
+    }
     notify__lock_begin();
     // A child must not begin in the middle of a count.
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) (void)notify__reading_begin(domain);
 }
 
 static void after(void) {
+    if (forks_above > 0) {
+        forks_above--;
+        return;
+    }
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) notify__reading_end(domain);
     notify__lock_end();
 }
 
 static void in_child(void) {
+    if (forks_above > 0) {
+        forks_above--;
+        return;
+    }
     for (notify__domain *domain = notify__domains; domain; domain = domain->next)
         atomic_store_explicit(&domain->stale, 1, memory_order_relaxed);
     notify__worker_forked();

@@ -103,6 +103,7 @@ struct notify__domain {
     _Atomic uint32_t states_left;     // names without a state that may be set before this process counts again
     _Atomic uint64_t states_full_at;  // the position at which a count found no room; UINT64_MAX: none did
     bool unfinished;                  // no observer in its new center yet; the worker tries again each second
+    bool unopened;                    // the successor could not be opened for now; the worker tries again each second
     int watch;                        // the inotify watch for its removal; -1: none
 
     notify__view pull, push;
@@ -138,7 +139,9 @@ notify__domain *notify__domain_of(const char *name, size_t length, bool opening,
 // For a forked child: opens new observers at the positions of the old ones. After the center was removed (`anew`):
 // opens its successor, and observers there. If the domain is `unfinished`: opens the observers. Under notify__lock.
 uint32_t notify__domain_renew(notify__domain *domain, bool anew);
-// After a call on `center` failed: true if the domain has another center now.
+// After a call on `center` failed: true if the domain has another center now. A call tries so many centers at most: a
+// peer may remove each new one.
+#define NOTIFY__CENTERS_MOST 100u
 bool notify__domain_recover(notify__domain *domain, const tidings_center *center, int error);
 uint32_t notify__domain_listen(notify__domain *domain);  // opens its pull observer if it has none. Under notify__lock
 void notify__forks_watch(void);
@@ -154,6 +157,7 @@ void notify__place_of_system(notify__place *place);
 
 bool notify__reading_begin(notify__domain *domain);  // false: this thread holds it already
 void notify__reading_end(notify__domain *domain);
+bool notify__reading_is_mine(const notify__domain *domain);
 void notify__take(notify__domain *domain);  // under `reading`
 void notify__count(notify__domain *domain, const tidings_delivery *delivery);
 void notify__pull(notify__domain *domain);  // counts all posts before the call
@@ -208,8 +212,8 @@ typedef struct notify__pipe {
     struct notify__pipe *next;
 } notify__pipe;
 
-// A way of delivery. Called under notify__lock: `deliver` must pass the work to another thread. `end` is called once;
-// `deliver` is not called after it.
+// A way of delivery. `deliver` is called under notify__lock, and must pass the work to another thread. `end` is called
+// once, without the lock; `deliver` is not called after it.
 typedef struct notify__handler {
     void (*deliver)(void *context, int token);
     void (*end)(void *context);

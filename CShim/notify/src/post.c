@@ -98,7 +98,7 @@ static uint32_t post_anew(const char *name, size_t length, uint64_t hash) {
     notify__text_of(name, length, &text);
     // A reserved name is not kept in the table, so that each post checks the user again.
     if (text.reserved && !notify__may_post_reserved("post", text.bytes)) return NOTIFY_STATUS_NOT_AUTHORIZED;
-    for (;;) {
+    for (uint32_t centers = 1;; centers++) {
         _Alignas(8) uint8_t memory[TIDINGS_PUBLISHER_SIZE_MAX];
         tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
         tidings_publisher *publisher;
@@ -106,7 +106,8 @@ static uint32_t post_anew(const char *name, size_t length, uint64_t hash) {
                                             &publisher);
         if (!error) error = tidings_post(publisher, "", 0, NULL, NULL);
         if (!error && !text.reserved) keep(hash, name, length, &text, domain, center);
-        if (!error || !notify__domain_recover(domain, center, error)) return answer(domain, error);
+        if (!error || centers == NOTIFY__CENTERS_MOST || !notify__domain_recover(domain, center, error))
+            return answer(domain, error);
     }
 }
 

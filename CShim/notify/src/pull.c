@@ -27,6 +27,10 @@ bool notify__reading_begin(notify__domain *domain) {
 
 void notify__reading_end(notify__domain *domain) { atomic_store_explicit(&domain->reading, 0, memory_order_release); }
 
+bool notify__reading_is_mine(const notify__domain *domain) {
+    return atomic_load_explicit(&domain->reading, memory_order_relaxed) == (uintptr_t)&self;
+}
+
 static void add(notify__name *name, uint64_t count) {
     // Relaxed: only the thread that holds `reading` writes it.
     const uint64_t now = atomic_load_explicit(&name->count, memory_order_relaxed);

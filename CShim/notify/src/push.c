@@ -200,8 +200,8 @@ static void try_again(notify__name *name) {
 int64_t notify__pushes_due(void) {
     bool unfinished = false;
     for (notify__domain *domain = notify__domains; domain; domain = domain->next) {
-        if (domain->unfinished) (void)notify__domain_renew(domain, false);
-        unfinished |= domain->unfinished;
+        if (domain->unopened || domain->unfinished) (void)notify__domain_renew(domain, domain->unopened);
+        unfinished |= domain->unopened || domain->unfinished;
     }
     if (unserved) {
         unserved = false;

@@ -130,19 +130,22 @@ uint32_t tidings_notify_register_handler(const char *name, int *number, const no
 
 uint32_t notify_cancel(int number) {
     if (disabled()) return notify__fail_disabled("cancel a token");
+    notify__handler handler = {0};
     notify__lock_begin();
     notify__token *token = notify__token_of(number);
     if (token) {
+        handler = token->handler;
         atomic_store_explicit(&token->number, 0, memory_order_release);
         notify__name *name = atomic_load_explicit(&token->name, memory_order_relaxed);
         unlink_token(name, token);
         notify__monitor_end(token);
         if (token->pipe) notify__pipe_leave(token);
-        if (token->handler.end) token->handler.end(token->handler.context);
         notify__name_leave(name);
         notify__token_free(token);
     }
     notify__lock_end();
+    // Without the lock: the end of a block destroys what the block holds, which may call this library.
+    if (handler.end) handler.end(handler.context);
     return token ? NOTIFY_STATUS_OK : notify__fail_token("cancel", number);
 }
 

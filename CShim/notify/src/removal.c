@@ -50,18 +50,19 @@ void notify__removals_read(void) {
 }
 
 void notify__removals_look(void) {
-    while (doubtful) {
-        doubtful = false;
-        for (notify__domain *domain = notify__domains; domain; domain = domain->next) {
-            if (!is_gone(domain) || notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) continue;
-            if (!is_gone(domain)) continue;  // there is a successor, and the renewal is unfinished
-            // There is no successor yet: its owner, another user, has to create it, and any new file in the directory
-            // may be it. Or the old center is being deleted at this moment.
-            char path[PATH_MAX];
-            snprintf(path, sizeof path, "%s", path_of(domain));
-            watch(domain, dirname(path), IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE);
-            (void)notify__domain_renew(domain, true);  // the successor may have come before the watch
-        }
+    if (!doubtful) return;
+    // A renewal sets it again, and wakes the worker for another turn. No loop here: a peer may remove each new center,
+    // and other threads wait for the lock.
+    doubtful = false;
+    for (notify__domain *domain = notify__domains; domain; domain = domain->next) {
+        if (!is_gone(domain) || notify__domain_renew(domain, true) == NOTIFY_STATUS_OK) continue;
+        if (!is_gone(domain)) continue;  // there is a successor, and the renewal is unfinished
+        // There is no successor yet: its owner, another user, has to create it, and any new file in the directory may
+        // be it. Or the old center is being deleted at this moment.
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s", path_of(domain));
+        watch(domain, dirname(path), IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE);
+        (void)notify__domain_renew(domain, true);  // the successor may have come before the watch
     }
 }
 

@@ -92,7 +92,7 @@ uint32_t notify_set_state(int number, uint64_t state64) {
     notify__settle(domain);
     state_publisher state;
     uint8_t bytes[9];
-    for (;;) {
+    for (uint32_t centers = 1;; centers++) {
         tidings_center *center = atomic_load_explicit(&domain->center, memory_order_acquire);
         int error = find(center, name, &state);
         if (state64 == 0) {
@@ -107,7 +107,8 @@ uint32_t notify_set_state(int number, uint64_t state64) {
         if (!error)
             error = state64 == 0 ? tidings_state_set(state.publisher, NULL, 0, &options)
                                  : tidings_state_set(state.publisher, bytes, encode(state64, bytes), &options);
-        if (!error || !notify__domain_recover(domain, center, error)) return notify__status(error);
+        if (!error || centers == NOTIFY__CENTERS_MOST || !notify__domain_recover(domain, center, error))
+            return notify__status(error);
     }
 }
 

@@ -154,7 +154,7 @@ struct tidings_observer {
     uint32_t youngest;  // highest subscription id of any table used so far
     tidings__skipped skipped[TIDINGS__SKIPPED_MAX];
 
-    pthread_mutex_t lock;  // serializes adding and removing; `tidings_next` never holds it
+    pthread_mutex_t lock;  // serializes adding and removing; `tidings_next` takes it in its first call alone
     uint32_t next_id;
 };
 
