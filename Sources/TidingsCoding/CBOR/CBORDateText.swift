@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 /// The text form of a date (tag 0): RFC 3339 as RFC 8949, 3.4.1, wants it, `2013-03-21T20:04:00.5+01:00`.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 extension CBORForm {
     static func ofFoundation(_ type: Any.Type) -> (any CBORValue.Type)? {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 extension CBORReader {
     func string(at place: CBORPlace) throws(CBORFault) -> String {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 /// A type that is decoded from a payload in JSON by code of its own.
 package protocol JSONPayloadDecodable: Decodable {
