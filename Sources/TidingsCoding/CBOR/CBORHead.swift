@@ -4,8 +4,7 @@ enum CBORMajor: UInt8 {
     case unsigned, negative, bytes, text, array, map, tag, simple
 
     /// The first byte of an item of this type with nothing in its lower five bits.
-    @inlinable @inline(__always)
-    var initialByte: UInt8 { rawValue << 5 }
+    @inlinable @inline(__always) var initialByte: UInt8 { rawValue << 5 }
 }
 
 /// First bytes that stand for themselves.
@@ -66,21 +65,16 @@ struct CBORHead {
     /// The offset behind the head.
     var end: Int
 
-    @inline(__always)
-    var isIndefinite: Bool { info == 31 }
+    @inline(__always) var isIndefinite: Bool { info == 31 }
 
-    @inline(__always)
-    var isStop: Bool { info == 31 && major == .simple }
+    @inline(__always) var isStop: Bool { info == 31 && major == .simple }
 
     /// Null or undefined.
-    @inline(__always)
-    var isNull: Bool { major == .simple && (info == 22 || info == 23) }
+    @inline(__always) var isNull: Bool { major == .simple && (info == 22 || info == 23) }
 
-    @inline(__always)
-    var bool: Bool? { major == .simple && (info == 20 || info == 21) ? info == 21 : nil }
+    @inline(__always) var bool: Bool? { major == .simple && (info == 20 || info == 21) ? info == 21 : nil }
 
-    @inline(__always)
-    var double: Double? { major == .simple && info == 27 ? Double(bitPattern: argument) : nil }
+    @inline(__always) var double: Double? { major == .simple && info == 27 ? Double(bitPattern: argument) : nil }
 
     @inline(__always)
     var single: Float? {

@@ -49,8 +49,7 @@ struct CBORReader {
     }
 
     /// Whether the decoding that the handle was made for is still under way.
-    @inline(__always)
-    var isLive: Bool { epoch == state.pointee.epoch }
+    @inline(__always) var isLive: Bool { epoch == state.pointee.epoch }
 }
 
 // Each of these lasts for one load or store: code that is called in between may come back through another handle.

@@ -15,7 +15,7 @@ struct CBORWriter: CBORPooled, CBOROutput {
 
     /// The caller's variable, lent for the length of the encoding.
     var buffer: UnsafeMutablePointer<PayloadBuffer>?
-    var base = CBORWriter.nowhere
+    var base = PayloadBuffer.nowhere
     /// Where the next byte goes.
     var cursor = 0
     /// The end of the room for writing at the cursor. Equal to `cursor` while inserting, so that every write takes
@@ -47,12 +47,6 @@ struct CBORWriter: CBORPooled, CBOROutput {
         var number: Int { Int(id.number) }
     }
 
-    /// A pointer for an empty buffer, never dereferenced: `limit` is 0 then.
-    private static var nowhere: UnsafeMutableRawPointer {
-        UnsafeMutableRawPointer(bitPattern: 16).unsafelyUnwrapped
-        // Not zero, hence not nil.
-    }
-
     // MARK: Beginning and end
 
     mutating func begin(_ buffer: UnsafeMutablePointer<PayloadBuffer>, userInfo: [CodingUserInfoKey: any Sendable]) {
@@ -65,7 +59,7 @@ struct CBORWriter: CBORPooled, CBOROutput {
     /// Lets go of everything, so that a container that outlives the encoding finds no frame to write to.
     mutating func end() {
         buffer = nil
-        base = CBORWriter.nowhere
+        base = PayloadBuffer.nowhere
         (cursor, limit, used, isInserting) = (0, 0, 0, false)
         if failure != nil { failure = nil }
         if !userInfo.isEmpty { userInfo = [:] }
@@ -118,7 +112,7 @@ struct CBORWriter: CBORPooled, CBOROutput {
     private var capacity: Int { buffer?.pointee.memory.count ?? 0 }
 
     private mutating func adoptMemory() {
-        base = buffer?.pointee.base ?? CBORWriter.nowhere
+        base = buffer?.pointee.base ?? PayloadBuffer.nowhere
         setLimit()
     }
 

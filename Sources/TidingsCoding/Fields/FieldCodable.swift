@@ -16,35 +16,27 @@ public protocol _FieldCodable: Codable {
 }
 
 extension Bool: _FieldCodable {
-    @inlinable
-    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
+    @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
 
-    @inlinable
-    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.bool() }
+    @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.bool() }
 }
 
 extension String: _FieldCodable {
-    @inlinable
-    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.writeText(self) }
+    @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.writeText(self) }
 
-    @inlinable
-    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.string() }
+    @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.string() }
 }
 
 extension Double: _FieldCodable {
-    @inlinable
-    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
+    @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
 
-    @inlinable
-    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.double() }
+    @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.double() }
 }
 
 extension Float: _FieldCodable {
-    @inlinable
-    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
+    @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
 
-    @inlinable
-    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.float() }
+    @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.float() }
 }
 
 /// An integer of at most 64 bits. An internal protocol: an integer type of another module may be wider.
@@ -52,11 +44,9 @@ extension Float: _FieldCodable {
 protocol IntegerField: _FieldCodable, FixedWidthInteger {}
 
 extension IntegerField {
-    @inlinable
-    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(integer: self) }
+    @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(integer: self) }
 
-    @inlinable
-    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.integer(Self.self) }
+    @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.integer(Self.self) }
 }
 
 extension Int: _FieldCodable, IntegerField {}

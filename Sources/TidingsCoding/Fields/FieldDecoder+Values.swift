@@ -66,14 +66,11 @@ extension _FieldDecoder {
         return true
     }
 
-    @usableFromInline
-    mutating func bool() throws -> Bool { try item { $0.bool } }
+    @usableFromInline mutating func bool() throws -> Bool { try item { $0.bool } }
 
-    @usableFromInline
-    mutating func double() throws -> Double { try item { $0.double } }
+    @usableFromInline mutating func double() throws -> Double { try item { $0.double } }
 
-    @usableFromInline
-    mutating func float() throws -> Float { try item { $0.single } }
+    @usableFromInline mutating func float() throws -> Float { try item { $0.single } }
 
     /// An item that is nothing but its head. Any other form of the value goes the long way.
     @inline(__always)

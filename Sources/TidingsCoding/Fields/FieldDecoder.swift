@@ -122,8 +122,7 @@ public struct _FieldDecoder: ~Copyable {
         }
     }
 
-    @usableFromInline
-    mutating func nextElement(in array: inout Elements) throws -> Bool { try hasNext(&array.left) }
+    @usableFromInline mutating func nextElement(in array: inout Elements) throws -> Bool { try hasNext(&array.left) }
 
     // MARK: Both
 

@@ -105,8 +105,7 @@ public struct _FieldEncoder: ~Copyable, CBOROutput {
         try write(.array, UInt64(truncatingIfNeeded: count))
     }
 
-    @inlinable
-    mutating func endArray() { depth &-= 1 }
+    @inlinable mutating func endArray() { depth &-= 1 }
 
     @inlinable @inline(__always)
     mutating func enter() throws {
@@ -114,8 +113,7 @@ public struct _FieldEncoder: ~Copyable, CBOROutput {
         depth &+= 1
     }
 
-    @usableFromInline @inline(never)
-    func refuseDepth() throws { throw CBORMisuse.tooDeep.error(path: []) }
+    @usableFromInline @inline(never) func refuseDepth() throws { throw CBORMisuse.tooDeep.error(path: []) }
 
     // MARK: What Codable has to be asked for
 
@@ -131,8 +129,7 @@ public struct _FieldEncoder: ~Copyable, CBOROutput {
     }
 
     /// Finishes: the buffer holds what has been written, or what it held before.
-    @inlinable @inline(__always)
-    package consuming func finish() { buffer.pointee.count = cursor }
+    @inlinable @inline(__always) package consuming func finish() { buffer.pointee.count = cursor }
 }
 
 // What generated code calls. Small and inlinable, so that a struct's coder becomes straight code in the struct's
@@ -187,9 +184,7 @@ extension _FieldEncoder {
         // In bounds: 1 + count bytes of room. A string literal is a pointer, also that of a lone character.
     }
 
-    @usableFromInline
-    mutating func writeText(_ text: UnsafeRawBufferPointer) throws { try write(.text, bytes: text) }
+    @usableFromInline mutating func writeText(_ text: UnsafeRawBufferPointer) throws { try write(.text, bytes: text) }
 
-    @usableFromInline
-    mutating func writeText(_ text: String) throws { try write(text) }
+    @usableFromInline mutating func writeText(_ text: String) throws { try write(text) }
 }
