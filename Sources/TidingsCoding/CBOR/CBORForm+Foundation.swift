@@ -132,7 +132,7 @@ extension Decimal: CBORValue {
         let (head, tag) = try reader.bytes.content(at: place)
         let number: Decimal?
         switch head.major {
-        case .array, .unsigned, .negative, .bytes: number = Decimal(try reader.decimal(head, tag, at: place))
+        case .array, .unsigned, .negative, .bytes: number = Decimal(try reader.number(head, tag, at: place))
         default:
             let double = try reader.double(at: place)
             if double.isNaN {
@@ -146,15 +146,15 @@ extension Decimal: CBORValue {
         self = number
     }
 
-    private init?(_ number: CBORDecimal) {
+    private init?(_ number: CBORNumber) {
         self = 0
-        if number.significand == 0 { return }
+        guard let absolute = number.absolute else { return nil }
+        if absolute == 0 { return }
         guard (-128...127).contains(number.exponent) else { return nil }
         // Exact: a Decimal's significand has 128 bits.
-        let upper = Decimal(UInt64(truncatingIfNeeded: number.significand >> 64)) * (Decimal(UInt64.max) + 1)
-        let lower = Decimal(UInt64(truncatingIfNeeded: number.significand))
-        self.init(
-            sign: number.isNegative ? .minus : .plus, exponent: number.exponent, significand: upper + lower)
+        let upper = Decimal(UInt64(truncatingIfNeeded: absolute >> 64)) * (Decimal(UInt64.max) + 1)
+        let significand = upper + Decimal(UInt64(truncatingIfNeeded: absolute))
+        self.init(sign: number.isNegative ? .minus : .plus, exponent: number.exponent, significand: significand)
     }
 
     /// Tag 4 and [exponent, mantissa] (RFC 8949, 3.4.4), which is exact. Not a number is the float of that name.

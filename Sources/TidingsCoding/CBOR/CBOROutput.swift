@@ -1,8 +1,7 @@
-/// Where an encoder writes: what both encoders, for `Codable` and for fields, write CBOR items to.
+/// What both encoders, for `Codable` and for fields, write CBOR items to.
 @usableFromInline
 protocol CBOROutput: ~Copyable {
-    /// Makes room for exactly `size` bytes at the cursor, and moves the cursor behind them. The caller writes all of
-    /// them.
+    /// Makes room for `size` bytes at the cursor, all of which the caller writes, and moves the cursor behind them.
     mutating func room(_ size: Int) throws -> UnsafeMutableRawPointer
 }
 
@@ -40,19 +39,14 @@ extension CBOROutput where Self: ~Copyable {
     mutating func write(_ value: Bool) throws { try write(byte: value ? CBORByte.true : CBORByte.false) }
 
     @inlinable @inline(__always)
-    mutating func write(_ value: Float) throws {
-        let place = try room(5)
-        place.storeBytes(of: CBORByte.float, as: UInt8.self)
-        place.storeBytes(of: value.bitPattern.bigEndian, toByteOffset: 1, as: UInt32.self)
-        // In bounds: 1 + 4 bytes of room.
-    }
+    mutating func write(_ value: Float) throws { try write(CBORByte.float, value.bitPattern) }
 
     @inlinable @inline(__always)
-    mutating func write(_ value: Double) throws {
-        let place = try room(9)
-        place.storeBytes(of: CBORByte.double, as: UInt8.self)
-        place.storeBytes(of: value.bitPattern.bigEndian, toByteOffset: 1, as: UInt64.self)
-        // In bounds: 1 + 8 bytes of room.
+    mutating func write(_ value: Double) throws { try write(CBORByte.double, value.bitPattern) }
+
+    @inlinable @inline(__always)
+    mutating func write<Bits: FixedWidthInteger & BitwiseCopyable>(_ first: UInt8, _ bits: Bits) throws {
+        CBORHead.put(first, bits, at: try room(1 + MemoryLayout<Bits>.size))
     }
 
     @inline(__always)
@@ -137,22 +131,27 @@ extension CBORHead {
     /// Writes a head in shortest form. The caller made `size(argument)` bytes of room.
     @usableFromInline
     static func put(_ major: CBORMajor, _ argument: UInt64, at place: UnsafeMutableRawPointer) {
-        // `storeBytes` needs no alignment.
         let first = major.initialByte
         if argument < 24 {
             place.storeBytes(of: first | UInt8(truncatingIfNeeded: argument), as: UInt8.self)
         } else if argument <= 0xFF {
-            place.storeBytes(of: first | 24, as: UInt8.self)
-            place.storeBytes(of: UInt8(truncatingIfNeeded: argument), toByteOffset: 1, as: UInt8.self)
+            put(first | 24, UInt8(truncatingIfNeeded: argument), at: place)
         } else if argument <= 0xFFFF {
-            place.storeBytes(of: first | 25, as: UInt8.self)
-            place.storeBytes(of: UInt16(truncatingIfNeeded: argument).bigEndian, toByteOffset: 1, as: UInt16.self)
+            put(first | 25, UInt16(truncatingIfNeeded: argument), at: place)
         } else if argument <= 0xFFFF_FFFF {
-            place.storeBytes(of: first | 26, as: UInt8.self)
-            place.storeBytes(of: UInt32(truncatingIfNeeded: argument).bigEndian, toByteOffset: 1, as: UInt32.self)
+            put(first | 26, UInt32(truncatingIfNeeded: argument), at: place)
         } else {
-            place.storeBytes(of: first | 27, as: UInt8.self)
-            place.storeBytes(of: argument.bigEndian, toByteOffset: 1, as: UInt64.self)
+            put(first | 27, argument, at: place)
         }
+    }
+
+    /// Writes a first byte and the bits behind it. The caller made room for both.
+    @inlinable @inline(__always)
+    static func put<Bits: FixedWidthInteger & BitwiseCopyable>(
+        _ first: UInt8, _ bits: Bits, at place: UnsafeMutableRawPointer
+    ) {
+        place.storeBytes(of: first, as: UInt8.self)
+        place.storeBytes(of: bits.bigEndian, toByteOffset: 1, as: Bits.self)
+        // `storeBytes` needs no alignment.
     }
 }
