@@ -110,9 +110,9 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
 
     @inline(never)
     private func atEnd(_ type: Any.Type) -> DecodingError {
+        let text = "the array has no more elements"
         let path = reader.path(step, .index(currentIndex))
-        return .valueNotFound(
-            type, DecodingError.Context(codingPath: path, debugDescription: "the array has no more elements"))
+        return .valueNotFound(type, DecodingError.Context(codingPath: path, debugDescription: text))
     }
 
     @inline(never)

@@ -17,25 +17,21 @@ public protocol _FieldCodable: Codable {
 
 extension Bool: _FieldCodable {
     @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
-
     @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.bool() }
 }
 
 extension String: _FieldCodable {
     @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.writeText(self) }
-
     @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.string() }
 }
 
 extension Double: _FieldCodable {
     @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
-
     @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.double() }
 }
 
 extension Float: _FieldCodable {
     @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
-
     @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.float() }
 }
 
@@ -45,7 +41,6 @@ protocol IntegerField: _FieldCodable, FixedWidthInteger {}
 
 extension IntegerField {
     @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(integer: self) }
-
     @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.integer(Self.self) }
 }
 
@@ -79,11 +74,7 @@ extension Array: _FieldCodable where Element: _FieldCodable {
         try encoder.beginArray(count)
         var index = 0
         for element in self {
-            do {
-                try element._encodeField(to: &encoder)
-            } catch {
-                throw FieldPath.error(error, at: index)
-            }
+            do { try element._encodeField(to: &encoder) } catch { throw FieldPath.error(error, in: index) }
             index &+= 1
         }
         encoder.endArray()
@@ -95,28 +86,21 @@ extension Array: _FieldCodable where Element: _FieldCodable {
         self.init()
         reserveCapacity(array.likelyCount)
         while try decoder.nextElement(in: &array) {
-            do {
-                append(try Element(_decodingField: &decoder))
-            } catch {
-                throw FieldPath.error(error, at: count, expecting: Element.self)
+            do { append(try Element(_decodingField: &decoder)) } catch {
+                throw FieldPath.error(error, in: count, expecting: Element.self)
             }
         }
     }
 }
 
-extension Dictionary: _FieldCodable
-where Key == String, Value: _FieldCodable {
+extension Dictionary: _FieldCodable where Key == String, Value: _FieldCodable {
     @inlinable
     public func _encodeField(to encoder: inout _FieldEncoder) throws {
         let map = try encoder.beginMap()
         for (key, value) in self {
             encoder.pairs &+= 1
             try encoder.writeText(key)
-            do {
-                try value._encodeField(to: &encoder)
-            } catch {
-                throw FieldPath.error(error, in: key)
-            }
+            do { try value._encodeField(to: &encoder) } catch { throw FieldPath.error(error, in: key) }
         }
         try encoder.endMap(map)
     }
@@ -131,9 +115,7 @@ where Key == String, Value: _FieldCodable {
                 try decoder.skipValue()
                 continue
             }
-            do {
-                updateValue(try Value(_decodingField: &decoder), forKey: key)
-            } catch {
+            do { updateValue(try Value(_decodingField: &decoder), forKey: key) } catch {
                 throw FieldPath.error(error, in: key, expecting: Value.self)
             }
         }

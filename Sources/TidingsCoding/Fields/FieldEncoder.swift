@@ -47,11 +47,13 @@ public struct _FieldEncoder: ~Copyable, CBOROutput {
 
     @usableFromInline @inline(never)
     mutating func grow(_ size: Int) throws {
-        defer {
-            base = buffer.pointee.base
-            limit = buffer.pointee.memory.count
-        }
+        defer { adoptMemory() }
         try buffer.pointee.reserve(size, behind: cursor)
+    }
+
+    private mutating func adoptMemory() {
+        base = buffer.pointee.base
+        limit = buffer.pointee.memory.count
     }
 
     // MARK: Maps and arrays
@@ -122,8 +124,7 @@ public struct _FieldEncoder: ~Copyable, CBOROutput {
         buffer.pointee.count = cursor
         defer {
             cursor = buffer.pointee.count
-            base = buffer.pointee.base
-            limit = buffer.pointee.memory.count
+            adoptMemory()
         }
         try CBORPayloadEncoder().encode(value, into: &buffer.pointee, depth: depth)
     }
@@ -139,9 +140,7 @@ extension _FieldEncoder {
     ///
     /// - Throws: as ``_FieldCodable/_encodeField(to:)``.
     @inlinable
-    public mutating func encode<Value: _FieldCodable>(
-        _ value: Value, for name: StaticString
-    ) throws {
+    public mutating func encode<Value: _FieldCodable>(_ value: Value, for name: StaticString) throws {
         try writeName(name)
         do { try value._encodeField(to: &self) } catch { throw FieldPath.error(error, in: name) }
     }
@@ -150,9 +149,7 @@ extension _FieldEncoder {
     ///
     /// - Throws: as ``_FieldCodable/_encodeField(to:)``.
     @inlinable
-    public mutating func encode<Value: _FieldCodable>(
-        _ value: Value?, for name: StaticString
-    ) throws {
+    public mutating func encode<Value: _FieldCodable>(_ value: Value?, for name: StaticString) throws {
         if let value { try encode(value, for: name) }
     }
 
@@ -185,6 +182,5 @@ extension _FieldEncoder {
     }
 
     @usableFromInline mutating func writeText(_ text: UnsafeRawBufferPointer) throws { try write(.text, bytes: text) }
-
     @usableFromInline mutating func writeText(_ text: String) throws { try write(text) }
 }
