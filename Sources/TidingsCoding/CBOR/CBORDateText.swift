@@ -95,9 +95,7 @@ enum CBORDateText {
         return (whole, fraction)
     }
 
-    private static func isLeap(_ year: Int) -> Bool {
-        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    }
+    private static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
     private static func length(ofMonth month: Int, _ year: Int) -> Int {
         if month == 2 { return isLeap(year) ? 29 : 28 }

@@ -41,11 +41,9 @@ enum CBORExtendedTime {
 
 @usableFromInline
 package enum CBORLimit {
-    /// Arrays and maps inside one another, counted the same by both directions so that whatever is sent can be read.
-    ///
-    /// A level costs a recursion of the scanner and, for a recursive type, one of the type's own `init(from:)`. 128 of
-    /// the latter took 464 KiB of stack in a debug build, and 128 calls of `encode(to:)` 576 KiB: far less than glibc
-    /// gives a thread (8 MiB).
+    /// Arrays and maps inside one another, counted the same by both directions so that whatever is sent can be read. In
+    /// a debug build 128 calls of a recursive type's `init(from:)` took 464 KiB of stack, 128 of `encode(to:)` 576 KiB:
+    /// far less than glibc gives a thread (8 MiB).
     @inlinable package static var depth: Int { 128 }
 
     /// Tags in front of one item. Real data has one or two; the bound keeps passing over an item O(1).
@@ -66,14 +64,11 @@ struct CBORHead {
     var end: Int
 
     @inline(__always) var isIndefinite: Bool { info == 31 }
-
     @inline(__always) var isStop: Bool { info == 31 && major == .simple }
-
     /// Null or undefined.
     @inline(__always) var isNull: Bool { major == .simple && (info == 22 || info == 23) }
 
     @inline(__always) var bool: Bool? { major == .simple && (info == 20 || info == 21) ? info == 21 : nil }
-
     @inline(__always) var double: Double? { major == .simple && info == 27 ? Double(bitPattern: argument) : nil }
 
     @inline(__always)

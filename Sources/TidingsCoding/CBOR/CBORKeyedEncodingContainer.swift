@@ -55,7 +55,6 @@ struct CBORKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     }
 
     func superEncoder() -> any Encoder { CBOREncoder(writer: writer, frame: add(.reserved, CBORKey.super)) }
-
     func superEncoder(forKey key: Key) -> any Encoder { CBOREncoder(writer: writer, frame: add(.reserved, key)) }
 
     /// A pair whose value comes later. Fails as `CBORWriter.become` does.
