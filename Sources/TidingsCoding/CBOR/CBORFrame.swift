@@ -33,7 +33,7 @@ struct CBORFrame {
     /// Pairs in a map, elements in an array.
     var count: Int
     var spot: Spot
-    /// Of a map: which keys it may have, see `CBORWriter.noteKey`.
+    /// Of a map: which keys it may have, see `CBORWriter.markKey`.
     var keys: UInt64 = 0
     /// The parent's number, or −1.
     var parent: Int

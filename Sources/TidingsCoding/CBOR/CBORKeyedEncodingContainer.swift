@@ -69,7 +69,7 @@ extension CBORWriter {
     @inline(__always)
     mutating func beginPair(_ name: String, in map: CBORFrameID) throws {
         let (start, end) = try writeKey(name, in: map)
-        if try noteKey(from: start, to: end) { try countEntry(.map) }
+        if try markKey(from: start, to: end) || noteAgain(from: start, to: end) { try countEntry(.map) }
     }
 
     /// Writes a key into a map. Returns where it is.
