@@ -49,8 +49,8 @@ extension Date: CBORValue {
         return try reader.double(at: hit.value)
     }
 
-    /// Seconds since 1970 in a double (tag 1) where that is exact. `Date` stores seconds since 2001: half of the present
-    /// dates lie between two doubles of the larger number. These become text (tag 0), with as many digits as needed.
+    /// Seconds since 1970 in a double (tag 1) where that is exact. `Date` stores seconds since 2001: half of the
+    /// present dates lie between two doubles of the larger number. These become text (tag 0) with all digits needed.
     func write(to writer: inout CBORWriter) throws {
         if let seconds = exactSecondsSince1970 {
             try writer.write(.tag, CBORTag.epochTime)

@@ -5,8 +5,8 @@ struct CBORHit {
 }
 
 /// Where the latest lookup of a map ended. Types ask for their keys in the order in which they wrote them, so the next
-/// key is most likely the right one. It is tried only while every key before it has been asked for: an earlier one could
-/// equal it otherwise, and of equal keys the first counts.
+/// key is most likely the right one. It is tried only while every key before it has been asked for: else an earlier one
+/// could equal it, and of equal keys the first counts.
 struct CBORHint {
     /// No map begins at the upper end.
     var map: UInt32 = .max

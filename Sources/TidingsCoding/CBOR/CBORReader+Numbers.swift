@@ -1,5 +1,5 @@
-// One rule, for CBOR and JSON: an integer is exact or refused, also where the encoder wrote a floating-point number or a
-// decimal fraction. A floating-point number is the nearest, and neither infinite nor 0 where the number is not.
+// One rule, for CBOR and JSON: an integer is exact or refused, also where the encoder wrote a floating-point number or
+// a decimal fraction. A floating-point number is the nearest, and neither infinite nor 0 where the number is not.
 extension CBORReader {
     func bool(at place: CBORPlace) throws(CBORFault) -> Bool {
         let head = try bytes.content(at: place).head

@@ -1,5 +1,5 @@
-/// JSON (RFC 8259) in tokens. The tokenizer finds where a token ends, and no more. What a token must be to count as JSON
-/// is asked afterwards: `text(of:)`, `JSONNumber`, `elements(of:)`. The bytes are a copy, which no other process changes.
+/// JSON (RFC 8259) in tokens. The tokenizer finds where a token ends, and no more. What a token must be to count as
+/// JSON is asked afterwards: `text(of:)`, `JSONNumber`, `elements(of:)`. The bytes are a copy that no process changes.
 package struct JSONTokenizer {
     package struct Token {
         /// The values are the characters that begin the tokens.
