@@ -46,9 +46,10 @@ extension PayloadBytes {
     /// promises that the standard library relies on.
     @inline(__always)
     func text(from start: Int, to end: Int) throws(CBORFault) -> String {
-        let text = withUnsafeTemporaryAllocation(byteCount: end - start, alignment: 8) { copy -> String? in
-            copy.copyMemory(from: UnsafeRawBufferPointer(start: base + start, count: end - start))
-            // In bounds: `end` is at most `count`.
+        let source = UnsafeRawBufferPointer(start: base + start, count: end - start)
+        // In bounds: `end` is at most `count`.
+        let text = withUnsafeTemporaryAllocation(byteCount: source.count, alignment: 8) { copy -> String? in
+            copy.copyMemory(from: source)
             let text = String(decoding: copy, as: UTF8.self)
             if PayloadBytes.isASCII(UnsafeRawBufferPointer(copy)) { return text }
             // Bad UTF-8 has been repaired, that is, become something else.

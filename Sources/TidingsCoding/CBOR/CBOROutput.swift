@@ -46,7 +46,10 @@ extension CBOROutput where Self: ~Copyable {
 
     @inlinable @inline(__always)
     mutating func write<Bits: FixedWidthInteger & BitwiseCopyable>(_ first: UInt8, _ bits: Bits) throws {
-        CBORHead.put(first, bits, at: try room(1 + MemoryLayout<Bits>.size))
+        let place = try room(1 + MemoryLayout<Bits>.size)
+        place.storeBytes(of: first, as: UInt8.self)
+        place.storeBytes(of: bits.bigEndian, toByteOffset: 1, as: Bits.self)
+        // In bounds: 1 + size bytes of room.
     }
 
     @inline(__always)
@@ -131,27 +134,22 @@ extension CBORHead {
     /// Writes a head in shortest form. The caller made `size(argument)` bytes of room.
     @usableFromInline
     static func put(_ major: CBORMajor, _ argument: UInt64, at place: UnsafeMutableRawPointer) {
+        // `storeBytes` needs no alignment.
         let first = major.initialByte
         if argument < 24 {
             place.storeBytes(of: first | UInt8(truncatingIfNeeded: argument), as: UInt8.self)
         } else if argument <= 0xFF {
-            put(first | 24, UInt8(truncatingIfNeeded: argument), at: place)
+            place.storeBytes(of: first | 24, as: UInt8.self)
+            place.storeBytes(of: UInt8(truncatingIfNeeded: argument), toByteOffset: 1, as: UInt8.self)
         } else if argument <= 0xFFFF {
-            put(first | 25, UInt16(truncatingIfNeeded: argument), at: place)
+            place.storeBytes(of: first | 25, as: UInt8.self)
+            place.storeBytes(of: UInt16(truncatingIfNeeded: argument).bigEndian, toByteOffset: 1, as: UInt16.self)
         } else if argument <= 0xFFFF_FFFF {
-            put(first | 26, UInt32(truncatingIfNeeded: argument), at: place)
+            place.storeBytes(of: first | 26, as: UInt8.self)
+            place.storeBytes(of: UInt32(truncatingIfNeeded: argument).bigEndian, toByteOffset: 1, as: UInt32.self)
         } else {
-            put(first | 27, argument, at: place)
+            place.storeBytes(of: first | 27, as: UInt8.self)
+            place.storeBytes(of: argument.bigEndian, toByteOffset: 1, as: UInt64.self)
         }
-    }
-
-    /// Writes a first byte and the bits behind it. The caller made room for both.
-    @inlinable @inline(__always)
-    static func put<Bits: FixedWidthInteger & BitwiseCopyable>(
-        _ first: UInt8, _ bits: Bits, at place: UnsafeMutableRawPointer
-    ) {
-        place.storeBytes(of: first, as: UInt8.self)
-        place.storeBytes(of: bits.bigEndian, toByteOffset: 1, as: Bits.self)
-        // `storeBytes` needs no alignment.
     }
 }

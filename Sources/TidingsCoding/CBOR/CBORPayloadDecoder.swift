@@ -5,7 +5,7 @@
 package struct CBORPayloadDecoder: Sendable {
     let userInfo: [CodingUserInfoKey: any Sendable]
 
-    package init(userInfo: [CodingUserInfoKey: any Sendable] = [:]) { self.userInfo = userInfo }
+    package init(userInfo: [CodingUserInfoKey: any Sendable] = .init()) { self.userInfo = userInfo }
 
     /// Decodes the one item that `bytes` holds. They need to be valid during the call only.
     ///

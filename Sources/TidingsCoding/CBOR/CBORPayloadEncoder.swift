@@ -7,7 +7,7 @@
 package struct CBORPayloadEncoder: Sendable {
     let userInfo: [CodingUserInfoKey: any Sendable]
 
-    package init(userInfo: [CodingUserInfoKey: any Sendable] = [:]) { self.userInfo = userInfo }
+    package init(userInfo: [CodingUserInfoKey: any Sendable] = .init()) { self.userInfo = userInfo }
 
     /// Appends `value` to what the buffer holds. With a `depth`, the value is that many maps and arrays deep in a
     /// payload; if it encodes nothing, it becomes an empty map.
