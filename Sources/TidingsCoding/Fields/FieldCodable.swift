@@ -74,7 +74,7 @@ extension Array: _FieldCodable where Element: _FieldCodable {
         try encoder.beginArray(count)
         var index = 0
         for element in self {
-            do { try element._encodeField(to: &encoder) } catch { throw FieldPath.error(error, in: index) }
+            do { try element._encodeField(to: &encoder) } catch { throw FieldPath.error(error, at: index) }
             index &+= 1
         }
         encoder.endArray()
@@ -87,7 +87,7 @@ extension Array: _FieldCodable where Element: _FieldCodable {
         reserveCapacity(array.likelyCount)
         while try decoder.nextElement(in: &array) {
             do { append(try Element(_decodingField: &decoder)) } catch {
-                throw FieldPath.error(error, in: count, expecting: Element.self)
+                throw FieldPath.error(error, at: count, expecting: Element.self)
             }
         }
     }
