@@ -3,10 +3,8 @@
     /// In bytes. The value's bytes follow.
     @inlinable package static var size: Int { 8 }
 
-    /// FNV-1a, 64 bits, of the name's bytes, the type's size, stride and alignment, and the kinds of its fields.
-    /// Part of the format: all processes must compute the same.
-    ///
-    /// - Parameter isBitwise: whether every bit pattern is a value of the type. Only then its fields are looked at.
+    /// FNV-1a, 64 bits, of the name's bytes, the type's size, stride and alignment, and the kinds of its fields if
+    /// every bit pattern is a value of the type (`isBitwise`). Part of the format: all processes must compute the same.
     package static func compute<Value>(name: String, of type: Value.Type, isBitwise: Bool) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         func mix(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
@@ -19,7 +17,7 @@
                 byteCount: max(1, MemoryLayout<Value>.size), alignment: MemoryLayout<Value>.alignment)
             defer { zeros.deallocate() }
             zeros.initializeMemory(as: UInt8.self, repeating: 0, count: MemoryLayout<Value>.size)
-            // All zeros are a value, by `isBitwise`. Only its fields' types are looked at.
+            // All zeros are a value, by `isBitwise`.
             kinds(of: zeros.assumingMemoryBound(to: Value.self).pointee) { mix($0) }
         }
         return hash

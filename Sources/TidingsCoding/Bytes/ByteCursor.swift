@@ -1,21 +1,16 @@
-/// The one cursor over a payload: its bytes, and the offset of the next one.
-///
-/// The field decoder, the JSON tokenizer, the conversion to JSON and the parser of dates move it forward. The `Codable`
-/// decoder jumps between the values of a map: it keeps offsets (`CBORPlace`) into the same bytes.
+/// A payload's bytes, and the offset of the next one. The `Codable` decoder jumps between the values of a map: it keeps
+/// offsets (`CBORPlace`) into the same bytes.
 @usableFromInline
 struct ByteCursor {
     @usableFromInline let bytes: PayloadBytes
     @usableFromInline var offset = 0
 
-    @inlinable @inline(__always)
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = PayloadBytes(bytes) }
+    @inlinable @inline(__always) init(_ bytes: UnsafeRawBufferPointer) { self.bytes = PayloadBytes(bytes) }
 
-    @inlinable @inline(__always)
-    var isAtEnd: Bool { offset >= bytes.count }
+    @inlinable @inline(__always) var isAtEnd: Bool { offset >= bytes.count }
 
     /// The next byte, not taken yet. `nil` at the end.
-    @inline(__always)
-    var next: UInt8? { bytes.byte(at: offset) }
+    @inline(__always) var next: UInt8? { bytes.byte(at: offset) }
 
     @inline(__always)
     mutating func take() -> UInt8? {
@@ -32,7 +27,7 @@ struct ByteCursor {
         return true
     }
 
-    /// Takes decimal digits. Returns their offsets.
+    /// Returns the digits' offsets.
     mutating func takeDigits() -> Range<Int> {
         let start = offset
         while let byte = next, 0x30...0x39 ~= byte { offset &+= 1 }

@@ -9,26 +9,25 @@ package struct PayloadBuffer {
     @usableFromInline package var count = 0
 
     @usableFromInline package private(set) var memory: UnsafeMutableRawBufferPointer
-    /// The owner of the memory, and its type. Trivial to copy and destroy, which a closure is not.
+    // The owner of the memory, and its type. Trivial to copy and destroy, which a closure is not.
     private let owner: UnsafeMutableRawPointer
     private let ownerType: any (PayloadMemory & ~Copyable).Type
 
-    /// The buffer starts empty.
-    ///
-    /// - Parameter owner: stays where it is as long as the buffer is used.
+    /// Starts empty. `owner` stays where it is as long as the buffer is used.
     @usableFromInline
     package init<Memory: PayloadMemory & ~Copyable>(
-        _ initial: UnsafeMutableRawBufferPointer, owner: UnsafeMutablePointer<Memory>
+        _ memory: UnsafeMutableRawBufferPointer, owner: UnsafeMutablePointer<Memory>
     ) {
-        memory = initial
+        self.memory = memory
         self.owner = UnsafeMutableRawPointer(owner)
         ownerType = Memory.self
     }
 
-    /// Never nil: without memory a pointer that is not dereferenced, for there is no room.
-    @inlinable @inline(__always)
-    package var base: UnsafeMutableRawPointer {
-        memory.baseAddress ?? UnsafeMutableRawPointer(bitPattern: 16).unsafelyUnwrapped
+    @inlinable @inline(__always) package var base: UnsafeMutableRawPointer { memory.baseAddress ?? Self.nowhere }
+
+    /// The base of empty memory, never dereferenced.
+    @inlinable @inline(__always) static var nowhere: UnsafeMutableRawPointer {
+        UnsafeMutableRawPointer(bitPattern: 16).unsafelyUnwrapped
         // Not zero, hence not nil.
     }
 
@@ -52,8 +51,8 @@ package struct PayloadBuffer {
 package protocol PayloadMemory: ~Copyable {
     /// Returns a buffer of at least `needed` bytes that already holds the first `used` bytes.
     ///
-    /// `needed` is exactly what the next write takes, so that an owner with a maximum can refuse at that maximum and
-    /// not before. Growing by doubling is the owner's business.
+    /// `needed` is exactly what the next write takes: an owner with a maximum refuses at the maximum and not before.
+    /// Growing by doubling is the owner's business.
     mutating func grow(used: Int, needed: Int) throws -> UnsafeMutableRawBufferPointer
 }
 
@@ -94,25 +93,22 @@ extension PayloadBuffer {
     /// Own memory, used when the stack's memory is full.
     @usableFromInline
     struct Growth: PayloadMemory {
-        /// The memory that is written to now.
         @usableFromInline var memory: UnsafeMutableRawBufferPointer
         /// Grown by doubling. Outgrown memory is kept until the end: an encoder may still hold a pointer into it.
         @usableFromInline var owned: [UnsafeMutableRawBufferPointer] = []
 
-        @inlinable
-        init(memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
+        @inlinable init(memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
 
         @usableFromInline @inline(never)
         mutating func grow(used: Int, needed: Int) -> UnsafeMutableRawBufferPointer {
-            let larger = UnsafeMutableRawBufferPointer.allocate(
-                byteCount: max(needed, 2 * memory.count), alignment: 16)
+            let size = max(needed, 2 * memory.count)
+            let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
             larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<used]))
             owned.append(larger)
             memory = larger
             return larger
         }
 
-        @inlinable @inline(__always)
-        func end() { for each in owned { each.deallocate() } }
+        @inlinable @inline(__always) func end() { for each in owned { each.deallocate() } }
     }
 }

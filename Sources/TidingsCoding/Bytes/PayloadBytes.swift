@@ -1,9 +1,8 @@
 /// A payload's bytes, and the only ways to look at them.
 ///
-/// **The bytes may change while they are read.** They can lie in shared memory that another process writes to. So
-/// nothing that an earlier look established is relied upon: each access compares its own offsets with `count`, and
-/// bytes that have to satisfy a condition (text) are copied before they are examined. A change can make the result
-/// wrong: the reader of the slot validates the slot after the copy. It can't make a load leave the payload.
+/// **The bytes may change while they are read**, by a process that shares the memory. So no load relies on an earlier
+/// one: each compares its own offset with `count`, and text is copied before it is validated. A change can make the
+/// result wrong: the reader of the slot validates the slot after the copy. It can't make a load leave the payload.
 @usableFromInline
 struct PayloadBytes {
     @usableFromInline let base: UnsafeRawPointer
@@ -11,8 +10,7 @@ struct PayloadBytes {
 
     @inlinable @inline(__always)
     init(_ bytes: UnsafeRawBufferPointer) {
-        base = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 16).unsafelyUnwrapped
-        // Not zero, hence not nil; never dereferenced, for there are no bytes then.
+        base = bytes.baseAddress ?? UnsafeRawPointer(PayloadBuffer.nowhere)
         count = bytes.count
     }
 
@@ -44,8 +42,8 @@ struct PayloadBytes {
 extension PayloadBytes {
     /// A string of the bytes between two offsets, both of which the caller compared with `count`.
     ///
-    /// They are copied first and validated then, where no other process can write: a `String` of invalid UTF-8 would
-    /// break the promises that the standard library relies on.
+    /// The copy is validated, because no other process can write there: a `String` of invalid UTF-8 would break the
+    /// promises that the standard library relies on.
     @inline(__always)
     func text(from start: Int, to end: Int) throws(CBORFault) -> String {
         let source = UnsafeRawBufferPointer(start: base + start, count: end - start)
@@ -73,8 +71,7 @@ extension PayloadBytes {
         guard let base = bytes.baseAddress else { return true }
         let count = bytes.count
         var seen: UInt64 = 0
-        // In bounds: no load goes beyond `count`. The last one overlaps the one before it, which spares a loop over
-        // the rest.
+        // In bounds: no load goes beyond `count`. The last one overlaps the one before it: no loop over the rest.
         if count >= 8 {
             var offset = 0
             while offset < count - 8 {

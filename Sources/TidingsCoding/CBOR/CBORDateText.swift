@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 /// The text form of a date (tag 0): RFC 3339 as RFC 8949, 3.4.1, wants it, `2013-03-21T20:04:00.5+01:00`.
 ///
@@ -99,9 +95,7 @@ enum CBORDateText {
         return (whole, fraction)
     }
 
-    private static func isLeap(_ year: Int) -> Bool {
-        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    }
+    private static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
     private static func length(ofMonth month: Int, _ year: Int) -> Int {
         if month == 2 { return isLeap(year) ? 29 : 28 }

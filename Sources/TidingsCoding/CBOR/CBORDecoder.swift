@@ -1,6 +1,4 @@
-/// The `Decoder` that a value sees: the place of an item.
-///
-/// Three words, so that `any Decoder` holds it without a box.
+/// The `Decoder` that a value sees: the place of an item. Three words, so that `any Decoder` holds it without a box.
 package struct CBORDecoder: Decoder {
     let reader: CBORReader
     /// The number of the step that led here.
@@ -42,8 +40,7 @@ package struct CBORDecoder: Decoder {
     package func kind() throws -> Kind {
         let (head, tag): (CBORHead, UInt64?)
         do throws(CBORFault) {
-            guard reader.isLive else { throw CBORFault(.finished, at: 0) }
-            (head, tag) = try reader.bytes.content(at: place)
+            (head, tag) = try reader.live().bytes.content(at: place)
         } catch {
             throw error.error(expecting: Any.self, path: codingPath)
         }
@@ -68,11 +65,10 @@ struct CBORSingleValueDecodingContainer: SingleValueDecodingContainer {
 
     var codingPath: [any CodingKey] { decoder.codingPath }
 
-    func decodeNil() -> Bool { (try? checkedReader().isNull(at: decoder.place)) ?? false }
+    func decodeNil() -> Bool { (try? decoder.reader.live().isNull(at: decoder.place)) ?? false }
 
     /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
-    @inline(__always)
-    func decode<Value: CBORValue>(_ type: Value.Type) throws -> Value { try value() }
+    @inline(__always) func decode<Value: CBORValue>(_ type: Value.Type) throws -> Value { try value() }
     func decode(_ type: Int128.Type) throws -> Int128 { try value() }
     func decode(_ type: UInt128.Type) throws -> UInt128 { try value() }
 
@@ -80,7 +76,7 @@ struct CBORSingleValueDecodingContainer: SingleValueDecodingContainer {
         let reader: CBORReader
         do {
             // Checked here: a type without fields would not ask for anything.
-            reader = try checkedReader()
+            reader = try decoder.reader.live()
             if let form = CBORForm.of(type) { return try form.read(type, reader, decoder.place) }
         } catch {
             throw error.error(expecting: type, path: codingPath)
@@ -93,16 +89,10 @@ struct CBORSingleValueDecodingContainer: SingleValueDecodingContainer {
     @inline(__always)
     private func value<Value: CBORValue>() throws -> Value {
         do throws(CBORFault) {
-            return try Value(from: checkedReader(), at: decoder.place)
+            return try Value(from: decoder.reader.live(), at: decoder.place)
         } catch {
             throw error.error(expecting: Value.self, path: codingPath)
         }
-    }
-
-    @inline(__always)
-    private func checkedReader() throws(CBORFault) -> CBORReader {
-        guard decoder.reader.isLive else { throw CBORFault(.finished, at: 0) }
-        return decoder.reader
     }
 }
 
@@ -118,9 +108,7 @@ struct CBORContents {
 
 extension CBORReader {
     func contents(of major: CBORMajor, at place: CBORPlace) throws(CBORFault) -> CBORContents {
-        guard isLive else { throw CBORFault(.finished, at: 0) }
-        let head = try bytes.content(at: place).head
-        guard head.major == major else { throw .mismatch(head, at: place.offset) }
+        let head = try live().head(of: major, at: place)
         var first = CBORPlace(offset: UInt32(truncatingIfNeeded: head.end), span: place.span)
         if head.isIndefinite || head.argument > 0 {
             guard try !span(at: place).hasOddKeys else { throw CBORFault(.keys, at: Int(place.offset)) }

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 extension CBORForm {
     static func ofFoundation(_ type: Any.Type) -> (any CBORValue.Type)? {
@@ -53,9 +49,8 @@ extension Date: CBORValue {
         return try reader.double(at: hit.value)
     }
 
-    /// Seconds since 1970 in a double (tag 1) where that is exact. `Date` stores seconds since 2001. Half of the
-    /// present dates lie between two doubles of the larger number: these become text (tag 0), with as many digits as
-    /// needed.
+    /// Seconds since 1970 in a double (tag 1) where that is exact. `Date` stores seconds since 2001: half of the
+    /// present dates lie between two doubles of the larger number. These become text (tag 0) with all digits needed.
     func write(to writer: inout CBORWriter) throws {
         if let seconds = exactSecondsSince1970 {
             try writer.write(.tag, CBORTag.epochTime)
@@ -118,9 +113,7 @@ extension UUID: CBORValue {
 extension URL: CBORValue {
     /// A text with or without tag 32.
     init(from reader: CBORReader, at place: CBORPlace) throws(CBORFault) {
-        guard let url = URL(string: try reader.string(at: place)) else {
-            throw CBORFault(.url, at: Int(place.offset))
-        }
+        guard let url = URL(string: try reader.string(at: place)) else { throw CBORFault(.url, at: Int(place.offset)) }
         self = url
     }
 
@@ -136,7 +129,7 @@ extension Decimal: CBORValue {
         let (head, tag) = try reader.bytes.content(at: place)
         let number: Decimal?
         switch head.major {
-        case .array, .unsigned, .negative, .bytes: number = Decimal(try reader.decimal(head, tag, at: place))
+        case .array, .unsigned, .negative, .bytes: number = Decimal(try reader.number(head, tag, at: place))
         default:
             let double = try reader.double(at: place)
             if double.isNaN {
@@ -150,15 +143,15 @@ extension Decimal: CBORValue {
         self = number
     }
 
-    private init?(_ number: CBORDecimal) {
+    private init?(_ number: CBORNumber) {
         self = 0
-        if number.significand == 0 { return }
+        guard let absolute = number.absolute else { return nil }
+        if absolute == 0 { return }
         guard (-128...127).contains(number.exponent) else { return nil }
         // Exact: a Decimal's significand has 128 bits.
-        let upper = Decimal(UInt64(truncatingIfNeeded: number.significand >> 64)) * (Decimal(UInt64.max) + 1)
-        let lower = Decimal(UInt64(truncatingIfNeeded: number.significand))
-        self.init(
-            sign: number.isNegative ? .minus : .plus, exponent: number.exponent, significand: upper + lower)
+        let upper = Decimal(UInt64(truncatingIfNeeded: absolute >> 64)) * (Decimal(UInt64.max) + 1)
+        let significand = upper + Decimal(UInt64(truncatingIfNeeded: absolute))
+        self.init(sign: number.isNegative ? .minus : .plus, exponent: number.exponent, significand: significand)
     }
 
     /// Tag 4 and [exponent, mantissa] (RFC 8949, 3.4.4), which is exact. Not a number is the float of that name.

@@ -45,8 +45,7 @@ extension CBORValue where Self: FixedWidthInteger {
         self = try reader.integer(Self.self, at: place)
     }
 
-    @inline(__always)
-    func write(to writer: inout CBORWriter) throws { try writer.write(integer: self) }
+    @inline(__always) func write(to writer: inout CBORWriter) throws { try writer.write(integer: self) }
 }
 
 extension Int: CBORValue {}
@@ -69,14 +68,12 @@ extension Bool: CBORValue {
 
 extension String: CBORValue {
     init(from reader: CBORReader, at place: CBORPlace) throws(CBORFault) { self = try reader.string(at: place) }
-    @inline(never)
-    func write(to writer: inout CBORWriter) throws { try writer.write(self) }
+    @inline(never) func write(to writer: inout CBORWriter) throws { try writer.write(self) }
 }
 
 extension Double: CBORValue {
     init(from reader: CBORReader, at place: CBORPlace) throws(CBORFault) { self = try reader.double(at: place) }
-    @inline(__always)
-    func write(to writer: inout CBORWriter) throws { try writer.write(self) }
+    @inline(__always) func write(to writer: inout CBORWriter) throws { try writer.write(self) }
 }
 
 extension Float: CBORValue {

@@ -1,8 +1,7 @@
 /// One place in the output where a value goes: the root, an element, or what a `superEncoder` was made for.
 ///
-/// `Encodable` never says that a container is finished, and lets several be open and written in turns. So a frame
-/// remembers where its bytes are, the header's count is kept true after every entry, and writing to a frame that is
-/// no longer at the end of the output moves what lies behind it.
+/// `Encodable` never says that a container is finished, and lets several be open and written in turns. So the header's
+/// count is true after every entry, and a write to a frame that is not at the output's end moves what lies behind it.
 struct CBORFrame {
     enum Kind: UInt8 {
         /// Nothing written yet.
@@ -29,13 +28,12 @@ struct CBORFrame {
 
     /// The offset of the item's first byte.
     var start: Int
-    /// The offset behind the item. Stale while the frame is on the current chain and the writer appends: then it is
-    /// the end of the output, for all of them.
+    /// The offset behind the item. Stale while the writer appends to the frame or one within: the output's end counts.
     var end: Int
     /// Pairs in a map, elements in an array.
     var count: Int
     var spot: Spot
-    /// Of a map: which keys it may have, see `CBORWriter.noteKey`.
+    /// Of a map: which keys it may have, see `CBORWriter.markKey`.
     var keys: UInt64 = 0
     /// The parent's number, or −1.
     var parent: Int
@@ -44,8 +42,7 @@ struct CBORFrame {
     /// Tells this use of the frame's storage from earlier ones.
     var serial: UInt32
     var kind: Kind
-    /// True: the frame is dropped when its value is encoded. False: the frame is a nested container's, and is dropped
-    /// with its parent.
+    /// Dropped when its value is encoded. A nested container's frame, where this is false, is dropped with its parent.
     var isPushed = false
 
     /// The offsets of the key before the item.

@@ -4,8 +4,7 @@ enum CBORMajor: UInt8 {
     case unsigned, negative, bytes, text, array, map, tag, simple
 
     /// The first byte of an item of this type with nothing in its lower five bits.
-    @inlinable @inline(__always)
-    var initialByte: UInt8 { rawValue << 5 }
+    @inlinable @inline(__always) var initialByte: UInt8 { rawValue << 5 }
 }
 
 /// First bytes that stand for themselves.
@@ -42,11 +41,9 @@ enum CBORExtendedTime {
 
 @usableFromInline
 package enum CBORLimit {
-    /// Arrays and maps inside one another, counted the same by both directions so that whatever is sent can be read.
-    ///
-    /// A level costs a recursion of the scanner and, for a recursive type, one of the type's own `init(from:)`. 128 of
-    /// the latter took 464 KiB of stack in a debug build, and 128 calls of `encode(to:)` 576 KiB: far less than glibc
-    /// gives a thread (8 MiB).
+    /// Arrays and maps inside one another, counted the same by both directions so that whatever is sent can be read. In
+    /// a debug build 128 calls of a recursive type's `init(from:)` took 464 KiB of stack, 128 of `encode(to:)` 576 KiB:
+    /// far less than glibc gives a thread (8 MiB).
     @inlinable package static var depth: Int { 128 }
 
     /// Tags in front of one item. Real data has one or two; the bound keeps passing over an item O(1).
@@ -66,21 +63,13 @@ struct CBORHead {
     /// The offset behind the head.
     var end: Int
 
-    @inline(__always)
-    var isIndefinite: Bool { info == 31 }
-
-    @inline(__always)
-    var isStop: Bool { info == 31 && major == .simple }
-
+    @inline(__always) var isIndefinite: Bool { info == 31 }
+    @inline(__always) var isStop: Bool { info == 31 && major == .simple }
     /// Null or undefined.
-    @inline(__always)
-    var isNull: Bool { major == .simple && (info == 22 || info == 23) }
+    @inline(__always) var isNull: Bool { major == .simple && (info == 22 || info == 23) }
 
-    @inline(__always)
-    var bool: Bool? { major == .simple && (info == 20 || info == 21) ? info == 21 : nil }
-
-    @inline(__always)
-    var double: Double? { major == .simple && info == 27 ? Double(bitPattern: argument) : nil }
+    @inline(__always) var bool: Bool? { major == .simple && (info == 20 || info == 21) ? info == 21 : nil }
+    @inline(__always) var double: Double? { major == .simple && info == 27 ? Double(bitPattern: argument) : nil }
 
     @inline(__always)
     var single: Float? {

@@ -26,12 +26,12 @@ struct CBORKeyIndex {
                 isComplete = false
                 return true
             }
+            let (ordinal, next) = (UInt32(truncatingIfNeeded: ordinal), latest[hash])
+            // Exact: every pair takes two bytes or more of fewer than 2³¹. So is the number of the entry.
+            latest[hash] = UInt32(truncatingIfNeeded: entries.count)
+            let isInteger = pair.name.isInteger
             entries.append(
-                Entry(
-                    key: pair.key, value: pair.value, ordinal: UInt32(truncatingIfNeeded: ordinal),
-                    next: latest[hash], isInteger: pair.name.isInteger))
-            // Exact: every pair takes two bytes or more of fewer than 2³¹.
-            latest[hash] = UInt32(truncatingIfNeeded: entries.count - 1)
+                Entry(key: pair.key, value: pair.value, ordinal: ordinal, next: next, isInteger: isInteger))
             return true
         }
     }

@@ -4,10 +4,8 @@ struct CBORHit {
     var value: CBORPlace
 }
 
-/// Where the latest lookup of a map ended.
-///
-/// Types ask for their keys in the order in which they wrote them, so the next key is most likely the right one. The
-/// next key is tried only while every key before it has been asked for, and was another. Otherwise an earlier key
+/// Where the latest lookup of a map ended. Types ask for their keys in the order in which they wrote them, so the next
+/// key is most likely the right one. It is tried only while every key before it has been asked for: else an earlier one
 /// could equal it, and of equal keys the first counts.
 struct CBORHint {
     /// No map begins at the upper end.
@@ -22,9 +20,7 @@ struct CBORHint {
 
 extension CBORReader {
     /// Finds a key's value. Of equal keys the first is found. A text key equals a `stringValue`; an integer key an
-    /// `intValue`, or a `stringValue` of the same digits.
-    ///
-    /// With `keeping` the search goes on from here the next time.
+    /// `intValue`, or a `stringValue` of the same digits. With `keeping` the search goes on from here the next time.
     @inline(__always)
     func find<Key: CodingKey>(_ key: Key, in map: CBORContents, keeping: Bool) throws(CBORFault) -> CBORHit? {
         guard isLive else { throw CBORFault(.finished, at: 0) }
@@ -55,8 +51,7 @@ extension CBORReader {
         return CBORHit(key: next.offset, value: value)
     }
 
-    /// Whether none of the keys up to the last one found is this key. False also if a key is malformed: the search then
-    /// throws the reason.
+    /// Whether none of the keys up to the last one found is this key. False if one is malformed: the search throws why.
     @inline(never)
     private func isFirst(_ name: String, in map: CBORContents) -> Bool { (try? isFirstOrFails(name, in: map)) ?? false }
 

@@ -12,12 +12,11 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     func contains(_ key: Key) -> Bool { (try? reader.find(key, in: map, keeping: false)) != nil }
 
     func decodeNil(forKey key: Key) throws -> Bool {
-        do {
-            if let hit = try reader.find(key, in: map, keeping: false) { return try reader.isNull(at: hit.value) }
-        } catch {
-            throw error.error(expecting: Any?.self, path: codingPath + [key])
+        let isNull = try read(key, Any?.self, keeping: false) { (hit) throws(CBORFault) in
+            try reader.isNull(at: hit.value)
         }
-        throw notFound(key)
+        guard let isNull else { throw notFound(key) }
+        return isNull
     }
 
     /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
@@ -72,29 +71,30 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
     @inline(__always)
     private func value<Value: CBORValue>(_ key: Key) throws -> Value {
-        do {
-            if let hit = try reader.find(key, in: map, keeping: true) { return try Value(from: reader, at: hit.value) }
-        } catch {
-            throw error.error(expecting: Value.self, path: codingPath + [key])
-        }
-        throw notFound(key)
+        let value = try read(key, Value.self) { (hit) throws(CBORFault) in try Value(from: reader, at: hit.value) }
+        guard let value else { throw notFound(key) }
+        return value
     }
 
     @inline(__always)
     private func valueIfPresent<Value: CBORValue>(_ key: Key) throws -> Value? {
-        do {
-            guard let hit = try reader.find(key, in: map, keeping: true) else { return nil }
-            return try reader.isNull(at: hit.value) ? nil : Value(from: reader, at: hit.value)
-        } catch {
-            throw error.error(expecting: Value.self, path: codingPath + [key])
-        }
+        try read(key, Value.self) { (hit) throws(CBORFault) -> Value? in
+            try reader.isNull(at: hit.value) ? nil : Value(from: reader, at: hit.value)
+        } ?? nil
     }
 
-    private func hit(_ key: some CodingKey) throws -> CBORHit? {
-        do {
-            return try reader.find(key, in: map, keeping: true)
+    private func hit(_ key: some CodingKey) throws -> CBORHit? { try read(key, Any.self) { $0 } }
+
+    /// `nil`: the map doesn't have the key.
+    @inline(__always)
+    private func read<Value>(
+        _ key: some CodingKey, _ type: Any.Type, keeping: Bool = true, _ value: (CBORHit) throws(CBORFault) -> Value
+    ) throws -> Value? {
+        do throws(CBORFault) {
+            guard let hit = try reader.find(key, in: map, keeping: keeping) else { return nil }
+            return try value(hit)
         } catch {
-            throw error.error(expecting: Any.self, path: codingPath + [key])
+            throw error.error(expecting: type, path: codingPath + [key])
         }
     }
 

@@ -55,7 +55,6 @@ struct CBORKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
     }
 
     func superEncoder() -> any Encoder { CBOREncoder(writer: writer, frame: add(.reserved, CBORKey.super)) }
-
     func superEncoder(forKey key: Key) -> any Encoder { CBOREncoder(writer: writer, frame: add(.reserved, key)) }
 
     /// A pair whose value comes later. Fails as `CBORWriter.become` does.
@@ -70,7 +69,7 @@ extension CBORWriter {
     @inline(__always)
     mutating func beginPair(_ name: String, in map: CBORFrameID) throws {
         let (start, end) = try writeKey(name, in: map)
-        if try noteKey(from: start, to: end) { try countEntry(.map) }
+        if try markKey(from: start, to: end) || noteAgain(from: start, to: end) { try countEntry(.map) }
     }
 
     /// Writes a key into a map. Returns where it is.

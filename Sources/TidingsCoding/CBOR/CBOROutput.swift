@@ -1,8 +1,7 @@
-/// Where an encoder writes: what both encoders, for `Codable` and for fields, write CBOR items to.
+/// What both encoders, for `Codable` and for fields, write CBOR items to.
 @usableFromInline
 protocol CBOROutput: ~Copyable {
-    /// Makes room for exactly `size` bytes at the cursor, and moves the cursor behind them. The caller writes all of
-    /// them.
+    /// Makes room for `size` bytes at the cursor, all of which the caller writes, and moves the cursor behind them.
     mutating func room(_ size: Int) throws -> UnsafeMutableRawPointer
 }
 
@@ -40,19 +39,17 @@ extension CBOROutput where Self: ~Copyable {
     mutating func write(_ value: Bool) throws { try write(byte: value ? CBORByte.true : CBORByte.false) }
 
     @inlinable @inline(__always)
-    mutating func write(_ value: Float) throws {
-        let place = try room(5)
-        place.storeBytes(of: CBORByte.float, as: UInt8.self)
-        place.storeBytes(of: value.bitPattern.bigEndian, toByteOffset: 1, as: UInt32.self)
-        // In bounds: 1 + 4 bytes of room.
-    }
+    mutating func write(_ value: Float) throws { try write(CBORByte.float, value.bitPattern) }
 
     @inlinable @inline(__always)
-    mutating func write(_ value: Double) throws {
-        let place = try room(9)
-        place.storeBytes(of: CBORByte.double, as: UInt8.self)
-        place.storeBytes(of: value.bitPattern.bigEndian, toByteOffset: 1, as: UInt64.self)
-        // In bounds: 1 + 8 bytes of room.
+    mutating func write(_ value: Double) throws { try write(CBORByte.double, value.bitPattern) }
+
+    @inlinable @inline(__always)
+    mutating func write<Bits: FixedWidthInteger & BitwiseCopyable>(_ first: UInt8, _ bits: Bits) throws {
+        let place = try room(1 + MemoryLayout<Bits>.size)
+        place.storeBytes(of: first, as: UInt8.self)
+        place.storeBytes(of: bits.bigEndian, toByteOffset: 1, as: Bits.self)
+        // In bounds: 1 + size bytes of room.
     }
 
     @inline(__always)

@@ -1,13 +1,11 @@
 /// Decodes one value from CBOR (RFC 8949) of any encoder.
 ///
-/// Keys may come in any order, unknown ones are passed over, of equal ones the first counts. Lengths may be indefinite,
-/// floating-point numbers of 16, 32 or 64 bits, unknown tags are passed over. Nothing that the bytes hold makes it
-/// crash, hang or read beyond them, not even if they change during the call.
+/// Keys may come in any order, unknown ones and unknown tags are passed over, of equal keys the first counts. Nothing
+/// that the bytes hold makes it crash, hang or read beyond them, not even if they change during the call.
 package struct CBORPayloadDecoder: Sendable {
-    package var userInfo = [CodingUserInfoKey: any Sendable]()
+    let userInfo: [CodingUserInfoKey: any Sendable]
 
-    package init() {}
-    package init(userInfo: [CodingUserInfoKey: any Sendable]) { self.userInfo = userInfo }
+    package init(userInfo: [CodingUserInfoKey: any Sendable] = .init()) { self.userInfo = userInfo }
 
     /// Decodes the one item that `bytes` holds. They need to be valid during the call only.
     ///

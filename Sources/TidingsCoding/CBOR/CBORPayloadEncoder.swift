@@ -5,19 +5,16 @@
 /// `URL` tag 32, `Decimal` tag 4. Lengths are definite, integers and lengths in shortest form, `Float` 32 and `Double`
 /// 64 bits wide.
 package struct CBORPayloadEncoder: Sendable {
-    package var userInfo = [CodingUserInfoKey: any Sendable]()
+    let userInfo: [CodingUserInfoKey: any Sendable]
 
-    package init() {}
-    package init(userInfo: [CodingUserInfoKey: any Sendable]) { self.userInfo = userInfo }
+    package init(userInfo: [CodingUserInfoKey: any Sendable] = .init()) { self.userInfo = userInfo }
 
-    /// Appends `value` to what the buffer holds.
+    /// Appends `value` to what the buffer holds. With a `depth`, the value is that many maps and arrays deep in a
+    /// payload; if it encodes nothing, it becomes an empty map.
     ///
     /// Throws what the value's `encode(to:)` throws, what growing the buffer throws, and `EncodingError` for a value
     /// that encodes nothing, that is nested more than 128 deep, or whose code misuses its containers. Nothing has been
     /// appended then.
-    ///
-    /// With a `depth`, the value is that many maps and arrays deep in a payload. If it encodes nothing, it becomes an
-    /// empty map.
     package func encode<T: Encodable>(_ value: T, into buffer: inout PayloadBuffer, depth: Int = 0) throws {
         let writer = CBORWriter.cache.take()
         defer { CBORWriter.cache.giveBack(writer) }

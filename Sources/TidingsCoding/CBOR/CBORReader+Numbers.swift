@@ -1,6 +1,5 @@
-// What a type can't hold exactly. One rule, for CBOR and JSON: an integer is exact or refused, also where the encoder
-// wrote a floating-point number or a decimal fraction. A floating-point number is the nearest. It is neither infinite
-// nor 0 where the number is not. Bitwise payloads convert nothing.
+// One rule, for CBOR and JSON: an integer is exact or refused, also where the encoder wrote a floating-point number or
+// a decimal fraction. A floating-point number is the nearest, and neither infinite nor 0 where the number is not.
 extension CBORReader {
     func bool(at place: CBORPlace) throws(CBORFault) -> Bool {
         let head = try bytes.content(at: place).head
@@ -14,8 +13,7 @@ extension CBORReader {
         return try bytes.content(at: place).head.isNull
     }
 
-    /// Any integer, a bignum, or a floating-point number or decimal fraction that is whole: a sender in a language with
-    /// one kind of number may write an integer so.
+    /// Also takes a floating-point number that is whole: a sender in a language with one kind of number may write so.
     @inline(__always)
     func integer<I: FixedWidthInteger>(_ type: I.Type, at place: CBORPlace) throws(CBORFault) -> I {
         let (head, tag) = try bytes.content(at: place)
@@ -38,10 +36,8 @@ extension CBORReader {
         if head.major == .simple {
             guard let number = head.float else { throw .mismatch(head, at: place.offset) }
             value = I(exactly: number)
-        } else if head.major == .array {
-            value = try decimal(head, tag, at: place).integer(type)
         } else {
-            value = try whole(head, tag, at: place).integer(type)
+            value = try number(head, tag, at: place).integer(type)
         }
         guard let value else { throw CBORFault(.integerRange, at: Int(place.offset)) }
         return value
@@ -74,19 +70,29 @@ extension CBORReader {
     private func nearest<F: BinaryFloatingPoint & LosslessStringConvertible>(
         _ type: F.Type, _ head: CBORHead, _ tag: UInt64?, at place: CBORPlace
     ) throws(CBORFault) -> F {
-        let number =
-            head.major == .array
-            ? try decimal(head, tag, at: place).nearest(type) : try whole(head, tag, at: place).nearest(type)
-        guard let number, number.isFinite else { throw CBORFault(.floatRange, at: Int(place.offset)) }
-        return number
+        guard let nearest = try number(head, tag, at: place).nearest(type), nearest.isFinite else {
+            throw CBORFault(.floatRange, at: Int(place.offset))
+        }
+        return nearest
     }
 
     // MARK: Numbers of any size
 
-    /// An integer, or a bignum of up to 128 bits (RFC 8949, 3.4.3).
-    func whole(_ head: CBORHead, _ tag: UInt64?, at place: CBORPlace) throws(CBORFault) -> CBORWhole {
+    /// An integer, a bignum of up to 128 bits, or a decimal fraction (tag 4).
+    func number(_ head: CBORHead, _ tag: UInt64?, at place: CBORPlace) throws(CBORFault) -> CBORNumber {
+        guard head.major == .array else { return try whole(head, tag, at: place) }
+        let (exponent, place) = try exponentAndSignificand(head, tag, at: place)
+        let significand = try bytes.content(at: place)
+        var number = try whole(significand.head, significand.tag, at: place)
+        guard number.absolute != nil else { throw CBORFault(.decimalRange, at: Int(place.offset)) }
+        number.exponent = exponent
+        return number
+    }
+
+    /// An integer, or a bignum (RFC 8949, 3.4.3).
+    private func whole(_ head: CBORHead, _ tag: UInt64?, at place: CBORPlace) throws(CBORFault) -> CBORNumber {
         if head.major == .unsigned || head.major == .negative {
-            return CBORWhole(isNegative: head.major == .negative, argument: UInt128(head.argument))
+            return CBORNumber(isNegative: head.major == .negative, argument: UInt128(head.argument))
         }
         guard tag == CBORTag.positiveBignum || tag == CBORTag.negativeBignum, head.major == .bytes else {
             throw .mismatch(head, at: place.offset)
@@ -96,19 +102,7 @@ extension CBORReader {
             guard argument >> 120 == 0 else { throw CBORFault(.bignumRange, at: Int(place.offset)) }
             argument = argument << 8 | UInt128(byte)
         }
-        return CBORWhole(isNegative: tag == CBORTag.negativeBignum, argument: argument)
-    }
-
-    /// A decimal fraction (tag 4), or as `whole`.
-    func decimal(_ head: CBORHead, _ tag: UInt64?, at place: CBORPlace) throws(CBORFault) -> CBORDecimal {
-        var (exponent, place, head, tag) = (0, place, head, tag)
-        if head.major == .array {
-            (exponent, place) = try exponentAndSignificand(head, tag, at: place)
-            (head, tag) = try bytes.content(at: place)
-        }
-        let significand = try whole(head, tag, at: place)
-        guard let absolute = significand.absolute else { throw CBORFault(.decimalRange, at: Int(place.offset)) }
-        return CBORDecimal(isNegative: significand.isNegative, significand: absolute, exponent: exponent)
+        return CBORNumber(isNegative: tag == CBORTag.negativeBignum, argument: argument)
     }
 
     private func exponentAndSignificand(
@@ -132,39 +126,23 @@ extension CBORReader {
     }
 }
 
-/// A whole number as CBOR writes it: the argument, or −1 − argument.
-struct CBORWhole {
+/// A number of any size as CBOR writes it: the argument, or −1 − argument, times ten to the exponent.
+struct CBORNumber {
     var isNegative: Bool
     var argument: UInt128
+    /// 0 unless the number is a decimal fraction.
+    var exponent = 0
 
-    /// `nil`: 2¹²⁸.
+    /// Without the exponent. `nil`: 2¹²⁸, which no decimal fraction here has.
     var absolute: UInt128? {
         let (next, overflow) = argument.addingReportingOverflow(isNegative ? 1 : 0)
         return overflow ? nil : next
     }
 
-    func integer<I: FixedWidthInteger>(_ type: I.Type) -> I? {
-        if !isNegative { return I(exactly: argument) }
-        return Int128(exactly: argument).flatMap { I(exactly: ~$0) }
-    }
-
-    func nearest<F: BinaryFloatingPoint>(_ type: F.Type) -> F {
-        let value = absolute.map { F($0) } ?? F(sign: .plus, exponent: 128, significand: 1)
-        return isNegative ? -value : value
-    }
-}
-
-/// A number as CBOR's decimal fractions have it.
-struct CBORDecimal {
-    var isNegative: Bool
-    /// The absolute value, to be multiplied by ten to the exponent.
-    var significand: UInt128
-    var exponent: Int
-
     /// `nil`: the number is not whole, or the type does not have it.
     func integer<I: FixedWidthInteger>(_ type: I.Type) -> I? {
-        if significand == 0 { return 0 }
-        var value = significand
+        guard var value = absolute else { return nil }
+        if value == 0 { return 0 }
         // No more than 39 steps: as many digits have 128 bits.
         for _ in 0..<min(exponent.magnitude, 39) {
             if exponent < 0 {
@@ -177,15 +155,17 @@ struct CBORDecimal {
                 value = product
             }
         }
-        return CBORWhole(isNegative: isNegative, argument: isNegative ? value - 1 : value).integer(type)
-        // Not below 0: a significand that is not 0 stays so.
+        if !isNegative { return I(exactly: value) }
+        return Int128(exactly: value - 1).flatMap { I(exactly: ~$0) }
+        // Not below 0: a number that is not 0 stays so.
     }
 
-    /// `nil`: out of the type's range.
+    /// `nil`: out of the type's range. An infinity may be, too.
     func nearest<F: BinaryFloatingPoint & LosslessStringConvertible>(_ type: F.Type) -> F? {
-        if significand == 0 { return 0 }
+        guard let absolute else { return -F(sign: .plus, exponent: 128, significand: 1) }
+        if exponent == 0 || absolute == 0 { return isNegative ? -F(absolute) : F(absolute) }
         // By way of the text, which is rounded once. Every number beyond these exponents is out of range.
-        guard (-10_000...10_000).contains(exponent), let value = F("\(significand)e\(exponent)"), !value.isZero else {
+        guard (-10_000...10_000).contains(exponent), let value = F("\(absolute)e\(exponent)"), !value.isZero else {
             return nil
         }
         return isNegative ? -value : value

@@ -1,14 +1,9 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 extension CBORReader {
     func string(at place: CBORPlace) throws(CBORFault) -> String {
         let bytes = self.bytes
-        let head = try bytes.content(at: place).head
-        guard head.major == .text else { throw .mismatch(head, at: place.offset) }
+        let head = try head(of: .text, at: place)
         if head.isIndefinite { return try bytes.text(of: head).text }
         #if MUTANT_STRING_END_FROM_HEAD  // Found by: fuzz decoder
             if isMutant("STRING_END_FROM_HEAD") {
@@ -19,9 +14,7 @@ extension CBORReader {
     }
 
     func data(at place: CBORPlace) throws(CBORFault) -> Data {
-        let head = try bytes.content(at: place).head
-        guard head.major == .bytes else { throw .mismatch(head, at: place.offset) }
-        return try bytes.data(of: head).data
+        try bytes.data(of: head(of: .bytes, at: place)).data
     }
 }
 

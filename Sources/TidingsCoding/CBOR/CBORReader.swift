@@ -1,21 +1,14 @@
-/// One decoding: the bytes, and what has been learned about them.
-///
-/// A handle on a state that is never freed, for the reason that `CBORWriter` gives. A container that outlives its
-/// decoding finds that the epoch is over.
+/// One decoding: a handle on a state that is never freed, for the reason that `CBORWriter` gives. A container that
+/// outlives its decoding finds that the epoch is over.
 struct CBORReader {
     struct State: CBORPooled {
         var next: UnsafeMutablePointer<State>?
-
         /// Empty outside a decoding.
         var bytes = PayloadBytes.none
         /// Moves on with every decoding.
         var epoch: UInt32 = 0
-
-        /// Where every non-empty array or map and every string of indefinite length ends, in the order of their
-        /// beginning.
+        /// Of every non-empty array or map and every string of indefinite length, in the order of their beginning.
         var spans = CBORStack<CBORSpan>(capacity: 32)
-
-        /// Where the latest key was found.
         var hint = CBORHint()
         /// Indexes of large maps, by the map's offset.
         var indexes: [UInt32: CBORKeyIndex] = [:]
@@ -28,8 +21,6 @@ struct CBORReader {
 
     let state: UnsafeMutablePointer<State>
     // Valid for ever, and used by one thread at a time: that which took it from the cache.
-
-    /// The decoding that the handle belongs to.
     private let epoch: UInt32
 
     /// Begins a decoding. The bytes are lent to it until `end`.
@@ -49,8 +40,13 @@ struct CBORReader {
     }
 
     /// Whether the decoding that the handle was made for is still under way.
+    @inline(__always) var isLive: Bool { epoch == state.pointee.epoch }
+
     @inline(__always)
-    var isLive: Bool { epoch == state.pointee.epoch }
+    func live() throws(CBORFault) -> CBORReader {
+        guard isLive else { throw CBORFault(.finished, at: 0) }
+        return self
+    }
 }
 
 // Each of these lasts for one load or store: code that is called in between may come back through another handle.
@@ -108,6 +104,14 @@ struct CBORPlace: Equatable {
 }
 
 extension CBORReader {
+    /// The head of an item of this type, behind any tags.
+    @inline(__always)
+    func head(of major: CBORMajor, at place: CBORPlace) throws(CBORFault) -> CBORHead {
+        let head = try bytes.content(at: place).head
+        guard head.major == major else { throw .mismatch(head, at: place.offset) }
+        return head
+    }
+
     /// The place behind an item.
     @inline(__always)
     func skip(_ place: CBORPlace) throws(CBORFault) -> CBORPlace {

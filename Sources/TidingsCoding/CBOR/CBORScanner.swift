@@ -1,7 +1,6 @@
-/// Walks through a whole payload once, before any value is made of it. It must be exactly one well-formed item.
-///
-/// The spans it leaves make passing over an item O(1), so that a payload is decoded in linear time whatever is nested
-/// in it. A span is 8 bytes for an item of 2 bytes or more, or of 1 byte around another: at most 8 times the payload.
+/// Walks through a whole payload once, before any value is made of it, and leaves spans: they make passing over an item
+/// O(1), so that a payload is decoded in linear time whatever is nested in it. A span is 8 bytes for an item of 2 bytes
+/// or more, or of 1 byte around another: at most 8 times the payload.
 struct CBORScanner {
     let bytes: PayloadBytes
     let reader: CBORReader
@@ -11,18 +10,16 @@ struct CBORScanner {
         self.reader = reader
     }
 
+    /// The payload must be exactly one well-formed item.
     func scan() throws(CBORFault) {
         guard bytes.count < 1 << 31 else { throw CBORFault(.tooLarge, at: 0) }
-        let end = try item(at: 0, depth: 0)
+        let end = try end(ofItemAt: 0, depth: 0)
         if end != bytes.count { throw CBORFault(.trailing, at: end) }
     }
 
-    /// The offset behind an item within a payload, `depth` maps and arrays deep.
-    func end(ofItemAt offset: Int, depth: Int) throws(CBORFault) -> Int { try item(at: offset, depth: depth) }
-
-    /// Returns the offset behind the item.
+    /// The offset behind an item that is `depth` maps and arrays deep in a payload.
     @inline(__always)
-    private func item(at offset: Int, depth: Int) throws(CBORFault) -> Int {
+    func end(ofItemAt offset: Int, depth: Int) throws(CBORFault) -> Int {
         if let end = bytes.quickEnd(at: offset) { return end }
         return try longItem(at: offset, depth: depth)
     }
@@ -42,14 +39,12 @@ struct CBORScanner {
         case .simple:
             if head.isIndefinite { throw CBORFault(.stop, at: offset) }
             return head.end
-        case .bytes, .text: return head.isIndefinite ? try chunks(head) : try bytes.endOfString(head)
+        case .bytes, .text:
+            guard head.isIndefinite else { return try bytes.endOfString(head) }
+            return try span { (_) throws(CBORFault) in try bytes.pieces(of: head) { (_, _) throws(CBORFault) in } }
         case .array: return try array(head, depth: depth)
         case .map: return try map(head, depth: depth)
         }
-    }
-
-    private func chunks(_ head: CBORHead) throws(CBORFault) -> Int {
-        try span { (_) throws(CBORFault) in try bytes.pieces(of: head) { (_, _) throws(CBORFault) in } }
     }
 
     private func array(_ head: CBORHead, depth: Int) throws(CBORFault) -> Int {
@@ -57,7 +52,7 @@ struct CBORScanner {
             let depth = isMutant("DEPTH_UNBOUNDED") ? 0 : depth
         #endif
         return try entries(head, depth: depth) { (offset, _) throws(CBORFault) in
-            try item(at: offset, depth: depth + 1)
+            try end(ofItemAt: offset, depth: depth + 1)
         }
     }
 
@@ -101,8 +96,8 @@ struct CBORScanner {
 
     @inline(__always)
     private func pair(at offset: Int, depth: Int, _ hasOddKeys: inout Bool) throws(CBORFault) -> Int {
-        if let end = bytes.endOfShortASCII(at: offset) { return try item(at: end, depth: depth) }
-        return try item(at: longKey(at: offset, depth: depth, &hasOddKeys), depth: depth)
+        if let value = bytes.endOfShortASCII(at: offset) { return try end(ofItemAt: value, depth: depth) }
+        return try end(ofItemAt: longKey(at: offset, depth: depth, &hasOddKeys), depth: depth)
     }
 
     @inline(never)
@@ -114,6 +109,6 @@ struct CBORScanner {
         case .joined?, .integer?: break
         case nil: hasOddKeys = true
         }
-        return try item(at: offset, depth: depth)
+        return try end(ofItemAt: offset, depth: depth)
     }
 }

@@ -13,8 +13,8 @@ struct CBORStep {
     var spot: Spot
     /// Where the value is.
     var place: CBORPlace
-    /// The path to the value, once an error has asked for it. A type that tries one value after another makes many
-    /// errors with almost the same path. To build each from the payload would cost the whole path every time.
+    /// The path to the value, once an error has asked for it: a type that tries one value after another makes many
+    /// errors with almost the same path.
     var path: [any CodingKey]?
 
     static let root = UInt32.max
@@ -30,9 +30,8 @@ extension CBORReader {
     /// The path to the value that a step led to. Empty if the step has been forgotten, as it is when a decoder is kept
     /// and used after the value that it was made for.
     func path(_ step: UInt32, at place: CBORPlace? = nil) -> [any CodingKey] {
-        // Of another decoding by now.
-        guard isLive else { return [] }
         let number = Int(step)
+        guard isLive else { return [] }
         if let place, number < steps.count, steps[number].place != place { return [] }
         return builtPath(number) ?? []
     }
@@ -48,9 +47,7 @@ extension CBORReader {
         return path
     }
 
-    func path(_ step: UInt32, _ spot: CBORStep.Spot) -> [any CodingKey] {
-        path(step) + [codingKey(spot)]
-    }
+    func path(_ step: UInt32, _ spot: CBORStep.Spot) -> [any CodingKey] { path(step) + [codingKey(spot)] }
 
     private func codingKey(_ spot: CBORStep.Spot) -> any CodingKey {
         switch spot {
@@ -72,7 +69,6 @@ struct CBORKey: CodingKey {
 
     init(stringValue: String) { self.init(stringValue: stringValue, intValue: nil) }
     init(intValue: Int) { self.init(stringValue: String(intValue), intValue: intValue) }
-
     init(stringValue: String, intValue: Int?) { (self.stringValue, self.intValue) = (stringValue, intValue) }
 
     static let `super` = CBORKey(stringValue: "super")

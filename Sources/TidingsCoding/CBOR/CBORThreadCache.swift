@@ -14,9 +14,7 @@ extension CBORReader.State {
     static let cache: CBORThreadCache<CBORReader.State> = CBORThreadCache { CBORReader.State.cache.threadEnded($0) }
 }
 
-/// The states of writers or readers, which are made when they are needed and never freed: a container that some type
-/// keeps beyond its time may still hold one.
-///
+/// The states of writers or readers, never freed: a container that some type keeps beyond its time may still hold one.
 /// A thread keeps one; when it ends, the state waits in a pool for another thread. So there are as many as threads were
 /// coding at the same time, and some more where a type's `encode(to:)` encodes another payload.
 struct CBORThreadCache<State: CBORPooled>: ~Copyable, Sendable {
@@ -93,9 +91,7 @@ struct CBORPool<State: CBORPooled>: ~Copyable, Sendable {
     /// address out is its only owner.
     private let top = Atomic<UInt>(0)
 
-    func push(_ state: UnsafeMutablePointer<State>) {
-        push(chain: state, last: state)
-    }
+    func push(_ state: UnsafeMutablePointer<State>) { push(chain: state, last: state) }
 
     private func push(chain first: UnsafeMutablePointer<State>, last: UnsafeMutablePointer<State>) {
         var below = top.load(ordering: .relaxed)

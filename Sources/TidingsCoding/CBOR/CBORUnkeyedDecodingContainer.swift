@@ -42,8 +42,7 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
     }
 
     /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
-    @inline(__always)
-    mutating func decode<Value: CBORValue>(_ type: Value.Type) throws -> Value { try value() }
+    @inline(__always) mutating func decode<Value: CBORValue>(_ type: Value.Type) throws -> Value { try value() }
     mutating func decode(_ type: Int128.Type) throws -> Int128 { try value() }
     mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try value() }
 
@@ -111,9 +110,9 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
 
     @inline(never)
     private func atEnd(_ type: Any.Type) -> DecodingError {
+        let text = "the array has no more elements"
         let path = reader.path(step, .index(currentIndex))
-        return .valueNotFound(
-            type, DecodingError.Context(codingPath: path, debugDescription: "the array has no more elements"))
+        return .valueNotFound(type, DecodingError.Context(codingPath: path, debugDescription: text))
     }
 
     @inline(never)

@@ -2,12 +2,10 @@ extension CBORWriter {
     // MARK: Opening and closing
 
     /// Adds a frame without making it the current one.
-    mutating func add(
-        _ kind: CBORFrame.Kind, start: Int, _ spot: CBORFrame.Spot, depth: Int
-    ) -> CBORFrameID {
+    mutating func add(_ kind: CBORFrame.Kind, start: Int, _ spot: CBORFrame.Spot, depth: Int) -> CBORFrameID {
         lastSerial &+= 1
-        // A serial comes round after 2³² frames of one thread. A stale container that lived as long is told apart by
-        // nothing, and would write into a wrong place of this encoding, which is no worse than its use to begin with.
+        // A serial comes round after 2³² frames of one thread. A stale container that lived as long would write into a
+        // wrong place of this encoding, which is no worse than its use to begin with.
         if lastSerial == 0 { lastSerial = 1 }
         let number = frames.add()
         frames[number] = CBORFrame(
@@ -78,15 +76,13 @@ extension CBORWriter {
 
     private mutating func load(_ id: CBORFrameID) {
         let number = Int(id.number)
-        current = Current(
-            id: id, start: frames[number].start, count: frames[number].count, keys: frames[number].keys)
+        current = Current(id: id, start: frames[number].start, count: frames[number].count, keys: frames[number].keys)
     }
 
     // MARK: Making containers
 
-    /// Turns a place into a container, and returns it. On failure the whole encoding fails, for nothing can be thrown
-    /// here, and every use of the returned frame does. If the place belongs to an encoding that is over, only that use
-    /// fails.
+    /// Turns a place into a container, and returns it. Nothing can be thrown here: on failure the whole encoding fails,
+    /// and every use of the returned frame. If the place belongs to an encoding that is over, only that use fails.
     mutating func become(_ kind: CBORFrame.Kind, _ id: CBORFrameID) -> CBORFrameID {
         orFail(id) { writer, number in
             let frame = writer.frames[number]
@@ -146,8 +142,6 @@ extension CBORWriter {
         guard depth <= CBORLimit.depth else { throw CBORMisuse.tooDeep.error(path: path(to: id)) }
         return id
     }
-
-    // MARK: Counting
 
     /// Counts one more entry in the current container's header.
     @inline(__always)

@@ -1,18 +1,10 @@
 // A key that is encoded twice. As in Foundation, the last value wins, and nested containers for one key are one
 // container. Decoders disagree on a map in which a key stands twice.
 extension CBORWriter {
-    /// Whether the key that was just written is new in the current map. If not, the pair that had the key is removed,
-    /// and the new pair need not be counted.
+    /// True: the key that was just written is new in the current map. False: it may be there.
     ///
     /// A map's `keys` has a bit for each key, by its length and two of its bytes. A bit that is not set yet proves that
     /// the key is new: that is all that the usual key costs.
-    @inline(__always)
-    mutating func noteKey(from start: Int, to end: Int) throws -> Bool {
-        if markKey(from: start, to: end) { return true }
-        return try noteAgain(from: start, to: end)
-    }
-
-    /// True: the key is new. False: it may be there.
     @inline(__always)
     mutating func markKey(from start: Int, to end: Int) -> Bool {
         let size = end &- start
@@ -26,6 +18,8 @@ extension CBORWriter {
         return keys & mark == 0
     }
 
+    /// Whether the key is new after all. If not, the pair that had the key is removed, and the new pair need not be
+    /// counted.
     @inline(never)
     mutating func noteAgain(from start: Int, to end: Int) throws -> Bool {
         if isNewInLargeMap(from: start, to: end) { return true }

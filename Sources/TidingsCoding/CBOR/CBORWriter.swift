@@ -2,10 +2,8 @@
 ///
 /// Encoders and containers hold a pointer to a writer (`Handle`), because they are copied with every step that Codable
 /// makes: counting references took longer than the encoding. A writer is never freed (see `CBORThreadCache`). A
-/// container that outlives its encoding finds that its frame is gone, by the frame's serial.
-///
-/// Nothing here is ever read back from the output except by moving it as a whole, for the path of an error, and to find
-/// a key that is encoded twice.
+/// container that outlives its encoding finds that its frame is gone, by the frame's serial. The output is read back
+/// only to move it, for the path of an error, and to find a key that is encoded twice.
 struct CBORWriter: CBORPooled, CBOROutput {
     typealias Handle = UnsafeMutablePointer<CBORWriter>
     // Valid for ever, and used by one thread at a time: that which took it from the cache. A call through the pointer
@@ -15,11 +13,10 @@ struct CBORWriter: CBORPooled, CBOROutput {
 
     /// The caller's variable, lent for the length of the encoding.
     var buffer: UnsafeMutablePointer<PayloadBuffer>?
-    var base = CBORWriter.nowhere
+    var base = PayloadBuffer.nowhere
     /// Where the next byte goes.
     var cursor = 0
-    /// The end of the room for writing at the cursor. Equal to `cursor` while inserting, so that every write takes
-    /// the slow path, which moves the tail first.
+    /// The end of the room at the cursor. Equal to `cursor` while inserting: every write moves the tail first.
     var limit = 0
     /// The end of the output while inserting; otherwise that is the cursor.
     var used = 0
@@ -47,14 +44,6 @@ struct CBORWriter: CBORPooled, CBOROutput {
         var number: Int { Int(id.number) }
     }
 
-    /// A pointer for an empty buffer, never dereferenced: `limit` is 0 then.
-    private static var nowhere: UnsafeMutableRawPointer {
-        UnsafeMutableRawPointer(bitPattern: 16).unsafelyUnwrapped
-        // Not zero, hence not nil.
-    }
-
-    // MARK: Beginning and end
-
     mutating func begin(_ buffer: UnsafeMutablePointer<PayloadBuffer>, userInfo: [CodingUserInfoKey: any Sendable]) {
         self.buffer = buffer
         if !userInfo.isEmpty { self.userInfo = userInfo }
@@ -65,7 +54,7 @@ struct CBORWriter: CBORPooled, CBOROutput {
     /// Lets go of everything, so that a container that outlives the encoding finds no frame to write to.
     mutating func end() {
         buffer = nil
-        base = CBORWriter.nowhere
+        base = PayloadBuffer.nowhere
         (cursor, limit, used, isInserting) = (0, 0, 0, false)
         if failure != nil { failure = nil }
         if !userInfo.isEmpty { userInfo = [:] }
@@ -81,8 +70,6 @@ struct CBORWriter: CBORPooled, CBOROutput {
         if failure == nil { failure = error }
         return error
     }
-
-    // MARK: Room
 
     /// The end of the output, wherever the cursor is.
     var outputEnd: Int { isInserting ? used : cursor }
@@ -108,21 +95,15 @@ struct CBORWriter: CBORPooled, CBOROutput {
     /// Grows the memory so that `size` more bytes fit behind the output.
     private mutating func reserve(_ size: Int) throws {
         defer { adoptMemory() }
-        do {
-            try buffer?.pointee.reserve(size, behind: outputEnd)
-        } catch {
-            throw fail(error)
-        }
+        do { try buffer?.pointee.reserve(size, behind: outputEnd) } catch { throw fail(error) }
     }
 
-    private var capacity: Int { buffer?.pointee.memory.count ?? 0 }
-
     private mutating func adoptMemory() {
-        base = buffer?.pointee.base ?? CBORWriter.nowhere
+        base = buffer?.pointee.base ?? PayloadBuffer.nowhere
         setLimit()
     }
 
-    private mutating func setLimit() { limit = isInserting ? cursor : max(cursor, capacity) }
+    private mutating func setLimit() { limit = isInserting ? cursor : max(cursor, buffer?.pointee.memory.count ?? 0) }
 
     /// Only with `used` and the frames' ends settled.
     mutating func moveCursor(to position: Int) {
@@ -163,8 +144,7 @@ struct CBORWriter: CBORPooled, CBOROutput {
 
     /// Accounts for `size` bytes that appeared at `position`, or vanished before it.
     private mutating func shift(from position: Int, by size: Int) {
-        // The current frame and those around it contain the position, whatever begins behind it moves. A frame that
-        // begins exactly there is a later one, unless it is on the chain.
+        // The current frame and those around it contain the position. A frame that begins exactly there is a later one.
         var chain = current.number
         for number in (0..<frames.count).reversed() {
             if number == chain {

@@ -16,35 +16,23 @@ public protocol _FieldCodable: Codable {
 }
 
 extension Bool: _FieldCodable {
-    @inlinable
-    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
-
-    @inlinable
-    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.bool() }
+    @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
+    @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.bool() }
 }
 
 extension String: _FieldCodable {
-    @inlinable
-    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.writeText(self) }
-
-    @inlinable
-    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.string() }
+    @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.writeText(self) }
+    @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.string() }
 }
 
 extension Double: _FieldCodable {
-    @inlinable
-    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
-
-    @inlinable
-    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.double() }
+    @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
+    @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.double() }
 }
 
 extension Float: _FieldCodable {
-    @inlinable
-    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
-
-    @inlinable
-    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.float() }
+    @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(self) }
+    @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.float() }
 }
 
 /// An integer of at most 64 bits. An internal protocol: an integer type of another module may be wider.
@@ -52,11 +40,8 @@ extension Float: _FieldCodable {
 protocol IntegerField: _FieldCodable, FixedWidthInteger {}
 
 extension IntegerField {
-    @inlinable
-    public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(integer: self) }
-
-    @inlinable
-    public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.integer(Self.self) }
+    @inlinable public func _encodeField(to encoder: inout _FieldEncoder) throws { try encoder.write(integer: self) }
+    @inlinable public init(_decodingField decoder: inout _FieldDecoder) throws { self = try decoder.integer(Self.self) }
 }
 
 extension Int: _FieldCodable, IntegerField {}
@@ -89,11 +74,7 @@ extension Array: _FieldCodable where Element: _FieldCodable {
         try encoder.beginArray(count)
         var index = 0
         for element in self {
-            do {
-                try element._encodeField(to: &encoder)
-            } catch {
-                throw FieldPath.error(error, at: index)
-            }
+            do { try element._encodeField(to: &encoder) } catch { throw FieldPath.error(error, at: index) }
             index &+= 1
         }
         encoder.endArray()
@@ -105,28 +86,21 @@ extension Array: _FieldCodable where Element: _FieldCodable {
         self.init()
         reserveCapacity(array.likelyCount)
         while try decoder.nextElement(in: &array) {
-            do {
-                append(try Element(_decodingField: &decoder))
-            } catch {
+            do { append(try Element(_decodingField: &decoder)) } catch {
                 throw FieldPath.error(error, at: count, expecting: Element.self)
             }
         }
     }
 }
 
-extension Dictionary: _FieldCodable
-where Key == String, Value: _FieldCodable {
+extension Dictionary: _FieldCodable where Key == String, Value: _FieldCodable {
     @inlinable
     public func _encodeField(to encoder: inout _FieldEncoder) throws {
         let map = try encoder.beginMap()
         for (key, value) in self {
             encoder.pairs &+= 1
             try encoder.writeText(key)
-            do {
-                try value._encodeField(to: &encoder)
-            } catch {
-                throw FieldPath.error(error, in: key)
-            }
+            do { try value._encodeField(to: &encoder) } catch { throw FieldPath.error(error, in: key) }
         }
         try encoder.endMap(map)
     }
@@ -141,9 +115,7 @@ where Key == String, Value: _FieldCodable {
                 try decoder.skipValue()
                 continue
             }
-            do {
-                updateValue(try Value(_decodingField: &decoder), forKey: key)
-            } catch {
+            do { updateValue(try Value(_decodingField: &decoder), forKey: key) } catch {
                 throw FieldPath.error(error, in: key, expecting: Value.self)
             }
         }

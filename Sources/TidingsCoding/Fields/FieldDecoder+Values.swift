@@ -4,9 +4,7 @@ extension _FieldDecoder {
     ///
     /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     @inlinable
-    public mutating func decode<Value: _FieldCodable>(
-        _ type: Value.Type, for name: StaticString
-    ) throws -> Value {
+    public mutating func decode<Value: _FieldCodable>(_ type: Value.Type, for name: StaticString) throws -> Value {
         do { return try Value(_decodingField: &self) } catch {
             throw FieldPath.error(error, in: name, expecting: Value.self)
         }
@@ -16,12 +14,10 @@ extension _FieldDecoder {
     ///
     /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     @inlinable
-    public mutating func decode<Value: _FieldCodable>(
-        _ type: Value?.Type, for name: StaticString
-    ) throws -> Value? {
-        do {
-            return try takeNull() ? nil : Value(_decodingField: &self)
-        } catch { throw FieldPath.error(error, in: name, expecting: Value.self) }
+    public mutating func decode<Value: _FieldCodable>(_ type: Value?.Type, for name: StaticString) throws -> Value? {
+        do { return try takeNull() ? nil : Value(_decodingField: &self) } catch {
+            throw FieldPath.error(error, in: name, expecting: Value.self)
+        }
     }
 
     /// Reads a field of a type that only `Codable` knows.
@@ -37,9 +33,9 @@ extension _FieldDecoder {
     /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     @inlinable
     public mutating func decode<Value: Decodable>(_ type: Value?.Type, for name: StaticString) throws -> Value? {
-        do {
-            return try takeNull() ? nil : decodeCodable(Value.self)
-        } catch { throw FieldPath.error(error, in: name, expecting: Value.self) }
+        do { return try takeNull() ? nil : decodeCodable(Value.self) } catch {
+            throw FieldPath.error(error, in: name, expecting: Value.self)
+        }
     }
 
     /// The value of a field that has to be there.
@@ -66,14 +62,9 @@ extension _FieldDecoder {
         return true
     }
 
-    @usableFromInline
-    mutating func bool() throws -> Bool { try item { $0.bool } }
-
-    @usableFromInline
-    mutating func double() throws -> Double { try item { $0.double } }
-
-    @usableFromInline
-    mutating func float() throws -> Float { try item { $0.single } }
+    @usableFromInline mutating func bool() throws -> Bool { try item { $0.bool } }
+    @usableFromInline mutating func double() throws -> Double { try item { $0.double } }
+    @usableFromInline mutating func float() throws -> Float { try item { $0.single } }
 
     /// An item that is nothing but its head. Any other form of the value goes the long way.
     @inline(__always)

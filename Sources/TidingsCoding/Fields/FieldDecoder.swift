@@ -1,5 +1,4 @@
-/// Where generated code reads a message from, in one pass over the bytes. Public for generated code: see
-/// ``_FieldCodable``.
+/// Where generated code reads a message from, in one pass over the bytes. Public for it alone: see ``_FieldCodable``.
 ///
 /// It takes and refuses what the library's `Decoder` does, with the same errors. An item that our own encoder would
 /// have written in another form (another width, a tag, an indefinite length), or of a type that only `Codable` knows,
@@ -11,9 +10,7 @@ public struct _FieldDecoder: ~Copyable {
     @usableFromInline var depth = 0
 
     @inlinable @inline(__always)
-    package init(_ bytes: UnsafeRawBufferPointer) {
-        cursor = ByteCursor(bytes)
-    }
+    package init(_ bytes: UnsafeRawBufferPointer) { cursor = ByteCursor(bytes) }
 
     /// A map that is being read, by ``nextField(in:of:)``.
     public struct Map {
@@ -122,8 +119,7 @@ public struct _FieldDecoder: ~Copyable {
         }
     }
 
-    @usableFromInline
-    mutating func nextElement(in array: inout Elements) throws -> Bool { try hasNext(&array.left) }
+    @usableFromInline mutating func nextElement(in array: inout Elements) throws -> Bool { try hasNext(&array.left) }
 
     // MARK: Both
 
@@ -165,7 +161,7 @@ public struct _FieldDecoder: ~Copyable {
         }
     }
 
-    /// Reads the next item by what the library's `Decoder` is made of, which looks at all of it first.
+    /// Reads the next item as the library's `Decoder` does, after a scan of all of it.
     @inline(never)
     mutating func another<Value: CBORValue>() throws(CBORFault) -> Value {
         try another { (reader, place) throws(CBORFault) in try Value(from: reader, at: place) }

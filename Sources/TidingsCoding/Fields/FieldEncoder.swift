@@ -47,11 +47,13 @@ public struct _FieldEncoder: ~Copyable, CBOROutput {
 
     @usableFromInline @inline(never)
     mutating func grow(_ size: Int) throws {
-        defer {
-            base = buffer.pointee.base
-            limit = buffer.pointee.memory.count
-        }
+        defer { adoptMemory() }
         try buffer.pointee.reserve(size, behind: cursor)
+    }
+
+    private mutating func adoptMemory() {
+        base = buffer.pointee.base
+        limit = buffer.pointee.memory.count
     }
 
     // MARK: Maps and arrays
@@ -105,8 +107,7 @@ public struct _FieldEncoder: ~Copyable, CBOROutput {
         try write(.array, UInt64(truncatingIfNeeded: count))
     }
 
-    @inlinable
-    mutating func endArray() { depth &-= 1 }
+    @inlinable mutating func endArray() { depth &-= 1 }
 
     @inlinable @inline(__always)
     mutating func enter() throws {
@@ -114,8 +115,7 @@ public struct _FieldEncoder: ~Copyable, CBOROutput {
         depth &+= 1
     }
 
-    @usableFromInline @inline(never)
-    func refuseDepth() throws { throw CBORMisuse.tooDeep.error(path: []) }
+    @usableFromInline @inline(never) func refuseDepth() throws { throw CBORMisuse.tooDeep.error(path: []) }
 
     // MARK: What Codable has to be asked for
 
@@ -124,15 +124,13 @@ public struct _FieldEncoder: ~Copyable, CBOROutput {
         buffer.pointee.count = cursor
         defer {
             cursor = buffer.pointee.count
-            base = buffer.pointee.base
-            limit = buffer.pointee.memory.count
+            adoptMemory()
         }
         try CBORPayloadEncoder().encode(value, into: &buffer.pointee, depth: depth)
     }
 
     /// Finishes: the buffer holds what has been written, or what it held before.
-    @inlinable @inline(__always)
-    package consuming func finish() { buffer.pointee.count = cursor }
+    @inlinable @inline(__always) package consuming func finish() { buffer.pointee.count = cursor }
 }
 
 // What generated code calls. Small and inlinable, so that a struct's coder becomes straight code in the struct's
@@ -142,9 +140,7 @@ extension _FieldEncoder {
     ///
     /// - Throws: as ``_FieldCodable/_encodeField(to:)``.
     @inlinable
-    public mutating func encode<Value: _FieldCodable>(
-        _ value: Value, for name: StaticString
-    ) throws {
+    public mutating func encode<Value: _FieldCodable>(_ value: Value, for name: StaticString) throws {
         try writeName(name)
         do { try value._encodeField(to: &self) } catch { throw FieldPath.error(error, in: name) }
     }
@@ -153,9 +149,7 @@ extension _FieldEncoder {
     ///
     /// - Throws: as ``_FieldCodable/_encodeField(to:)``.
     @inlinable
-    public mutating func encode<Value: _FieldCodable>(
-        _ value: Value?, for name: StaticString
-    ) throws {
+    public mutating func encode<Value: _FieldCodable>(_ value: Value?, for name: StaticString) throws {
         if let value { try encode(value, for: name) }
     }
 
@@ -187,9 +181,6 @@ extension _FieldEncoder {
         // In bounds: 1 + count bytes of room. A string literal is a pointer, also that of a lone character.
     }
 
-    @usableFromInline
-    mutating func writeText(_ text: UnsafeRawBufferPointer) throws { try write(.text, bytes: text) }
-
-    @usableFromInline
-    mutating func writeText(_ text: String) throws { try write(text) }
+    @usableFromInline mutating func writeText(_ text: UnsafeRawBufferPointer) throws { try write(.text, bytes: text) }
+    @usableFromInline mutating func writeText(_ text: String) throws { try write(text) }
 }

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import FoundationEssentials
 
 /// A type that is decoded from a payload in JSON by code of its own.
 package protocol JSONPayloadDecodable: Decodable {
@@ -21,7 +17,9 @@ package enum JSONPayload {
 
     /// Throws what the decoder throws, and faults. The bytes are a copy, which no other process changes.
     package static func decode<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws -> T {
-        try checkEncoding(bytes)
+        // Foundation also takes UTF-16 and UTF-32. RFC 8259 has neither, and our own readers would see other text than
+        // Foundation. Such text has a zero, 0xFE or 0xFF among its first four bytes.
+        guard !bytes.prefix(4).contains(where: { $0 == 0 || $0 >= 0xFE }) else { throw CBORFault(.encoding, at: 0) }
         // The forced cast cannot fail: the value is of the type that was asked for.
         if let type = type as? any JSONPayloadDecodable.Type { return try type.init(jsonPayload: bytes) as! T }
         try checkDepth(bytes)
@@ -51,12 +49,6 @@ package enum JSONPayload {
                 in: container, debugDescription: "a date is a number of seconds since 1970, or a text as in RFC 3339")
         }
         return date
-    }
-
-    /// Foundation also takes UTF-16 and UTF-32. RFC 8259 has neither, and our own readers would see other text than
-    /// Foundation. Such text has a zero, 0xFE or 0xFF among its first four bytes.
-    private static func checkEncoding(_ bytes: [UInt8]) throws(CBORFault) {
-        guard !bytes.prefix(4).contains(where: { $0 == 0 || $0 >= 0xFE }) else { throw CBORFault(.encoding, at: 0) }
     }
 
     /// Some types try to decode one type after another. Foundation makes an error of each failure, with a path as long

@@ -1,8 +1,5 @@
-/// JSON (RFC 8259) in tokens: the one reader of JSON text. The reader of property lists, the compactor, and the check
-/// of the depth before Foundation's decoder stand on it.
-///
-/// The tokenizer finds where a token ends, and no more. What a token must be to count as JSON is asked afterwards:
-/// `text(of:)`, `JSONNumber`, `elements(of:)`. The bytes are a copy, which no other process changes.
+/// JSON (RFC 8259) in tokens. The tokenizer finds where a token ends, and no more. What a token must be to count as
+/// JSON is asked afterwards: `text(of:)`, `JSONNumber`, `elements(of:)`. The bytes are a copy that no process changes.
 package struct JSONTokenizer {
     package struct Token {
         /// The values are the characters that begin the tokens.
@@ -71,9 +68,7 @@ package struct JSONTokenizer {
         return token
     }
 
-    private static func isSpace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
-    }
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
     /// Moves behind the quotation mark that ends a string.
     private mutating func skipString() throws(CBORFault) {
