@@ -123,7 +123,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    private func messages<Value: Sendable>(
+    func messages<Value: Sendable>(
         _ names: Names, _ options: ObserverOptions, _ bounds: DeliveryBuffer.Bounds,
         read: @escaping @Sendable (Arrival) -> Value?
     ) -> ObservedSequence<Value> {

@@ -36,7 +36,7 @@ extension SharedNotificationCenter {
         /// closure may need that actor or thread to end. In these contexts, ``cancelAndWait()`` gives the whole
         /// promise.
         public func cancel() {
-            anchor?.cancel(waiting: true)
+            anchor?.observation.cancel(waiting: true)
         }
 
         /// Ends the observation, and returns when the closure is not running, for every kind of closure.
@@ -56,7 +56,7 @@ extension SharedNotificationCenter {
         /// The task of a running asynchronous call is cancelled. If the waiting task itself is cancelled, it still
         /// waits.
         public func cancelAndWait() async {
-            await anchor?.cancelAndWait()
+            await anchor?.observation.cancelAndWait()
         }
 
         /// Whether the observation has ended, for any reason. In a forked child it has always ended. The closure may

@@ -20,6 +20,8 @@ extension SharedNotificationCenter {
         let bounds: DeliveryBuffer.Bounds
         /// `nil`: the item is no element of this sequence.
         let element: @Sendable (Item, Feed) -> Element?
+        /// Receives each iteration's observation, for posts that return only after they have reached it.
+        var settling: (@Sendable (Observation) -> Void)?
 
         /// Registers an observer: the iterator, which is also a sequence, yields what is posted after this call has
         /// returned. For an example see ``ObservedSequence``.
@@ -35,7 +37,9 @@ extension SharedNotificationCenter {
         /// Starts to observe, as ``register()`` does. A failure is reported to
         /// ``SharedNotificationCenter/onDiagnostic``, and the iterator then yields nothing.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds), element: element)
+            let feed = Feed(core: core, subscription: subscription, bounds: bounds, notesArrivals: settling != nil)
+            if let settling, let observation = feed.observation { settling(observation) }
+            return Iterator(feed: feed, element: element)
         }
 
         /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:

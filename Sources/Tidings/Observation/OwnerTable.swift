@@ -142,10 +142,10 @@ final class OwnerTable: Sendable {
                 entries.count += 1
                 return anchor
             }
-            for anchor in ended { anchor.cancel(waiting: false) }
+            for anchor in ended { anchor.observation.cancel(waiting: false) }
             withExtendedLifetime((references, replaced)) {}
             if let anchor { return anchor }
-            stale?.anchor.cancel(waiting: true)
+            stale?.anchor.observation.cancel(waiting: true)
         }
     }
 
@@ -193,7 +193,7 @@ final class OwnerTable: Sendable {
             guard entries.byOwner[owner]?[registrationKey]?.registration === registration else { return nil }
             return Self.take(owner, registrationKey, from: &entries)
         }
-        entry?.anchor.cancel(waiting: false)
+        entry?.anchor.observation.cancel(waiting: false)
     }
 
     private func take(_ owner: ObjectIdentifier, _ registrationKey: RegistrationKey, of anchor: ObservationAnchor) {

@@ -23,7 +23,7 @@
         func target(of arrival: Arrival) -> (Observer, Int)? {
             guard let method = methods[arrival.name] else { return nil }
             if let observer = reference() { return (observer, method) }
-            anchor.withLock { $0.anchor }?.cancel(waiting: false)
+            anchor.withLock { $0.anchor }?.observation.cancel(waiting: false)
             return nil
         }
     }

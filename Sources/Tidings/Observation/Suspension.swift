@@ -50,15 +50,11 @@ final class Suspension: Sendable {
     struct State {
         var isSet = false
         var depth = 0
-        fileprivate var observations: [Reference] = []
+        fileprivate var observations = WeakObservations()
         /// At this count of references, those to released observations are removed.
         fileprivate var limit = 16
 
         fileprivate var isSuspended: Bool { isSet || depth > 0 }
-    }
-
-    fileprivate struct Reference: Sendable {
-        weak let observation: Observation?
     }
 
     // At a fork, another thread of the parent may hold the lock, so a forked child has a state of its own.
@@ -75,20 +71,18 @@ final class Suspension: Sendable {
             let before = state.isSuspended
             body(&state)
             guard state.isSuspended != before else { return [] }
-            return state.observations.compactMap { reference in
-                guard let observation = reference.observation else { return nil }
-                alive.append(observation)
-                guard !observation.dispatcher.isForked else { return nil }
-                let keeps = observation.dispatcher.lock.withLock { () -> ObservationMachine.Keeps in
-                    if before {
-                        // A leader may wait for room in the held notifications.
-                        observation.dispatcher.lock.wakeAll()
-                        return observation.resumes()
+            alive = state.observations.all
+            return alive.filter { observation in
+                guard !observation.dispatcher.isForked else { return false }
+                return observation.dispatcher.lock.withLock {
+                    guard before else {
+                        observation.machine.suspend()
+                        return false
                     }
-                    observation.machine.suspend()
-                    return .ignore
+                    // A leader may wait for room in the held notifications.
+                    observation.dispatcher.lock.wakeAll()
+                    return observation.resumes() == .keptAndDrain
                 }
-                return keeps == .keptAndDrain ? observation : nil
             }
         }
         for observation in resumed { observation.startDrain() }
@@ -105,14 +99,10 @@ final class Suspension: Sendable {
         return try state.withLock { (state) throws(SharedNotificationError) in
             let anchor = try observe(HeldItems(kind), state.isSuspended)
             if state.observations.count >= state.limit {
-                state.observations.removeAll { reference in
-                    guard let observation = reference.observation else { return true }
-                    alive.append(observation)
-                    return false
-                }
+                alive = state.observations.prune()
                 state.limit = max(16, 2 * state.observations.count)
             }
-            state.observations.append(Reference(observation: anchor.observation))
+            state.observations.add(anchor.observation)
             return anchor
         }
     }
