@@ -96,7 +96,7 @@ extension SharedNotificationCenter {
         public func decode<M: BitwiseMessage>(_ type: M.Type = M.self) throws -> M {
             guard format.rawValue == PayloadFormat.bitwise.rawValue else { return try decodeAsEncoded(type) }
             return try bytes.withUnsafeBytes { bytes in
-                try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
+                try PayloadCoding.checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
                 return bytes.loadUnaligned(fromByteOffset: 8, as: M.self)
             }
         }
@@ -117,7 +117,7 @@ extension SharedNotificationCenter {
                 return try decodeMessage(type)
             }
             return try bytes.withUnsafeBytes { bytes in
-                try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
+                try PayloadCoding.checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
                 return withUnsafeTemporaryAllocation(of: M.self, capacity: 1) { value in
                     // The type is BitwiseCopyable: only `BitwiseMessage` can have that encoding, which is not public.
                     UnsafeMutableRawBufferPointer(value).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[8...]))
@@ -137,14 +137,6 @@ extension SharedNotificationCenter {
                 return self == .empty ? try PayloadCoding.messageOfNothing(type) : try decodeAsEncoded(type)
             }
             return try bytes.withUnsafeBytes { try PayloadCoding.messageInCBOR(type, $0) }
-        }
-
-        /// Throws unless the bytes are the type's fingerprint and a value of that size.
-        @usableFromInline
-        func checkBitwise(
-            _ bytes: UnsafeRawBufferPointer, for type: any Message.Type, size: Int
-        ) throws {
-            try PayloadCoding.checkBitwise(bytes, for: type, size: size)
         }
 
         /// The payload as one line of JSON, whatever its format.

@@ -107,10 +107,7 @@ extension SharedNotificationCenter {
 
         private var notification: Notification {
             defer { observer.dropPayload() }
-            return Notification(
-                name: Name(observer.name),
-                payload: RawPayload(format: PayloadFormat(rawValue: observer.format), bytes: observer.ownedPayload),
-                envelope: observer.facts.envelope(subject: observer.subject, executables))
+            return observer.arrival(for: nil, observer.ownedPayload, executables).notification
         }
     }
 }

@@ -86,19 +86,10 @@ extension SharedNotificationCenter {
         ///
         /// The values are checked when a center is opened with the configuration.
         public init(
-            directory: String? = nil,
-            maximumPayloadSize: Int? = nil,
-            slots: Int? = nil,
-            participants: Int? = nil,
-            observers: Int? = nil,
-            names: Int? = nil,
-            permissions: UInt32? = nil,
-            group: UInt32? = nil,
-            owner: UInt32? = nil,
-            isReadOnly: Bool = false,
-            allowsSharedDirectory: Bool = false,
-            creation: Creation = .ifNeeded,
-            followsName: Bool = false
+            directory: String? = nil, maximumPayloadSize: Int? = nil, slots: Int? = nil, participants: Int? = nil,
+            observers: Int? = nil, names: Int? = nil, permissions: UInt32? = nil, group: UInt32? = nil,
+            owner: UInt32? = nil, isReadOnly: Bool = false, allowsSharedDirectory: Bool = false,
+            creation: Creation = .ifNeeded, followsName: Bool = false
         ) {
             self.directory = directory
             self.maximumPayloadSize = maximumPayloadSize
