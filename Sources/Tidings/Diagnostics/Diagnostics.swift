@@ -1,4 +1,3 @@
-// Diagnostics: what no observer was informed of, reported to the program's hook or on standard error.
 import Glibc
 
 extension SharedNotificationCenter {

@@ -116,8 +116,8 @@ extension Observation {
     }
 }
 
-/// References to observations that do not keep them alive. A result may hold an observation's last reference: release it
-/// without a lock.
+/// References to observations that do not keep them alive. A result may hold an observation's last reference: release
+/// it without a lock.
 struct WeakObservations: Sendable {
     private struct Reference: Sendable {
         weak let observation: Observation?

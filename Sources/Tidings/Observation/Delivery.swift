@@ -106,12 +106,9 @@ extension SharedNotificationCenter {
         /// This many notifications were lost before the next one. The name is the lost notifications' name, or a prefix
         /// followed by `*` (`com.example.*`). `nil`: the number is for all observed names together.
         case missed(Int, Name?)
-        /// The following elements come from another center of the same name, with this incarnation. The previous center
-        /// has ended, and the center object follows its name (``Configuration-swift.struct/followsName``). Sequence
-        /// numbers start again.
+        /// As ``Delivery/reopened(incarnation:)``.
         case reopened(incarnation: UInt64)
-        /// The last element: the center has ended or is unusable, for this reason, most often
-        /// ``SharedNotificationError/Code-swift.struct/removed``.
+        /// As ``Delivery/centerEnded(_:)``.
         case centerEnded(SharedNotificationError)
     }
 }

@@ -1,5 +1,3 @@
-// The buffer between a dispatcher and a closure or iterator.
-
 #if MUTANTS
     import TidingsCoding
 #endif

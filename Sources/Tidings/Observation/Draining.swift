@@ -19,11 +19,12 @@ extension Observation {
         schedule(manner, queue, { $0.drain() }, inTask: { while await $0.runNextInTask() {} })
     }
 
-    /// Calls `body`, or `inTask` for an asynchronous closure, in the context of the closure. False: there is no closure.
+    /// Calls `body`, or `inTask` for an asynchronous closure, in the context of the closure. False: there is no
+    /// closure.
     ///
-    /// The tasks and blocks started here must not capture the closure: it must be released when `cancel()` has returned.
-    /// The tasks are detached: the caller may be in the task that ends a suspension, whose task-local values are not
-    /// the closure's.
+    /// The tasks and blocks started here must not capture the closure: it must be released when `cancel()` has
+    /// returned. The tasks are detached: the caller may be in the task that ends a suspension, whose task-local values
+    /// are not the closure's.
     @discardableResult
     func schedule(
         _ manner: Manner?, _ queue: DispatchQueue?, _ body: @escaping @Sendable (Observation) -> Void,

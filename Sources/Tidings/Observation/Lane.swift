@@ -1,5 +1,3 @@
-// The one order of an object's registrations with one dispatcher.
-
 internal import Dispatch
 
 /// The registrations of one object with one dispatcher, as their owner or by a protocol. They share one order, and at

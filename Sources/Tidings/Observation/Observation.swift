@@ -105,8 +105,9 @@ final class Observation: @unchecked Sendable {
         if let onMissed { onMissed(count, name) } else { diagnostics.report(.missed(count, name)) }
     }
 
-    /// Runs a closure that is not asynchronous, in its context. `manner` is the caller's own copy, and is released before this returns. Otherwise
-    /// what the closure holds could be released here after `cancel()` has returned on another thread.
+    /// Runs a closure that is not asynchronous, in its context. `manner` is the caller's own copy, and is released
+    /// before this returns. Otherwise what the closure holds could be released here after `cancel()` has returned on
+    /// another thread.
     func run(_ manner: consuming Manner, with item: Item) {
         switch (item, manner) {
         case (.missed(let count, let name), _): reportMissed(count, of: name)

@@ -1,5 +1,4 @@
-// The observations that belong to owners, of one center object.
-
+/// The observations that belong to owners, of one center object.
 final class OwnerTable: Sendable {
     /// An owner has one observation for each of these.
     struct RegistrationKey: Hashable {
@@ -178,8 +177,7 @@ final class OwnerTable: Sendable {
         let alive = ending.withLock { $0.forgetEnded() }
         withExtendedLifetime(alive) {}
         // Without the lock: this waits for closures, which may add and remove observers.
-        Observation.cancelAll(
-            meant.values.map(\.anchor.observation) + ending.withLock { $0.of(owner) })
+        Observation.cancelAll(meant.values.map(\.anchor.observation) + ending.withLock { $0.of(owner) })
         // Remove the entries only now: a concurrent removal of the owner must find them, and wait.
         for (registrationKey, entry) in meant {
             ending.withLock { $0.add(owner, entry.anchor.observation) }

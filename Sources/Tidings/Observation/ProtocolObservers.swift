@@ -118,9 +118,7 @@
             let removed = meant.compactMapValues(\.observation)
             Observation.cancelAll(removed.values + ending.withLock { $0.of(object) })
             // Remove the entries only now: a concurrent removal of the object must find them, and wait.
-            for observation in removed.values {
-                ending.withLock { $0.add(object, observation) }
-            }
+            for observation in removed.values { ending.withLock { $0.add(object, observation) } }
             var found: [Found?] = []
             entries.withLock { entries in
                 for (registrationKey, old) in meant {

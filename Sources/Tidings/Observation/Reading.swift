@@ -58,8 +58,8 @@ struct UndecodableReport: Sendable {
     let onUndecodable: (@Sendable (SharedNotificationCenter.Notification, any Error) -> Void)?
     let diagnostics: Diagnostics
 
-    /// The decoded payload. `nil`: it does not decode, which has been reported, or the arrival reports that the retained
-    /// value was cleared.
+    /// The decoded payload. `nil`: it does not decode, which has been reported, or the arrival reports that the
+    /// retained value was cleared.
     func decoded<Value>(
         _ arrival: Arrival, _ decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
     ) -> Value? {

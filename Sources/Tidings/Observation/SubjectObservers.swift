@@ -73,8 +73,7 @@ extension Observation {
             let before = losses
             let begun = reachedIn
             // After a loss, the notification may never arrive, and after the dispatcher's end it will not. The
-            // observation may still have to move to this center. Once it is in a later center, no notification of this
-            // center is left to arrive.
+            // observation may have to move to this center first; in a later center, none of this center will arrive.
             while losses == before, !machine.isCancelled, !dispatcher.roles.isStopped,
                 reachedIn == incarnation
                     ? reached <= sequence : reachedIn == begun && !dispatcher.incarnations.contains(incarnation)

@@ -27,17 +27,14 @@ extension SharedNotificationCenter {
         /// Notifications are delivered as if the center object were not suspended.
         public static let deliverImmediately = SuspensionBehavior(kind: nil)
 
-        /// The last notification of each name and object (subject) waits. For an example see ``SuspensionBehavior``.
-        ///
+        /// The last notification of each name and object (subject) waits; given as ``SuspensionBehavior`` shows.
         /// At most `limit` notifications wait (at least 1; at most 64 MiB in total). Beyond that, the oldest waiting
         /// notifications are dropped, and reported as missed before the remaining ones.
         public static func coalesce(limit: Int) -> SuspensionBehavior {
             SuspensionBehavior(kind: .coalesce(limit: limit))
         }
 
-        /// Notifications wait, at most `limit` (at least 1; at most 64 MiB in total). For an example see
-        /// ``SuspensionBehavior``.
-        ///
+        /// Notifications wait, at most `limit` (at least 1; at most 64 MiB in total), as ``SuspensionBehavior`` shows.
         /// Beyond that, the oldest are dropped, and reported as missed before the remaining ones.
         public static func hold(limit: Int) -> SuspensionBehavior {
             SuspensionBehavior(kind: .hold(limit: limit))
