@@ -1,6 +1,5 @@
 // Posts that settle: before such a post returns, it has reached this center object's own observers. The module
-// `TidingsFoundation` gives these functions Foundation's spelling, which does not throw. So failures are reported as
-// diagnostics.
+// `TidingsFoundation` spells them as Foundation does, without `throws`, so failures are reported as diagnostics.
 extension SharedNotificationCenter {
     // MARK: Posting
 

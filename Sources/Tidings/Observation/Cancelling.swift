@@ -140,10 +140,8 @@ struct WeakObservations: Sendable {
     }
 }
 
-/// Registrations that ended while their closures ran. The next removal of the object waits for these closures.
-///
-/// The reference to a registration is weak: the thread or task that runs its closure holds it. After the closure has
-/// returned, what `onMissed` holds is released.
+/// Registrations that ended while their closures ran. The next removal of the object waits for these closures. The
+/// thread or task that runs a closure holds its registration; after that, what `onMissed` holds is released.
 struct EndingRegistrations: Sendable {
     private var byObject: [ObjectIdentifier: WeakObservations] = [:]
 

@@ -1,5 +1,3 @@
-// What a suspended center object holds back: an observer's behavior, and the observations that are suspended.
-
 extension SharedNotificationCenter {
     /// What happens to notifications that arrive for an observer while its center object is suspended.
     ///
@@ -12,8 +10,6 @@ extension SharedNotificationCenter {
     /// for _ in 0..<3 { try center.post(name: "com.example.changed") }
     /// center.resume()                                                         // now they come
     /// ```
-    ///
-    /// See ``SharedNotificationCenter/isSuspended``.
     public struct SuspensionBehavior: Hashable, Sendable {
         /// `nil`: suspension has no effect.
         let kind: HeldItems.Kind?
