@@ -122,8 +122,8 @@ extension SharedNotificationCenter {
             })
     }
 
-    /// The retained value of a message type, as an object whose value can be tracked; otherwise as
-    /// ``observedState(for:as:)``. It is retained under the type's ``Message/name``, in its ``Message/encoding``.
+    /// The retained value of a message type, as an object whose value can be tracked, as ``ObservedState`` shows. It is
+    /// retained under the type's ``Message/name``, in its ``Message/encoding``.
     ///
     /// - Throws: as ``observedState(for:as:)``.
     @MainActor
