@@ -35,8 +35,8 @@ extension SharedNotificationCenter {
             anchor?.observation.cancel(waiting: true)
         }
 
-        /// Ends the observation of this ``ObservationToken``, and returns when the closure is not running, for every kind
-        /// of closure. Inside the closure itself, this call returns at once.
+        /// Ends the observation of this ``ObservationToken``, and returns when the closure is not running, for every
+        /// kind of closure. Inside the closure itself, this call returns at once.
         ///
         /// The task of a running asynchronous call is cancelled. If the waiting task itself is cancelled, it still
         /// waits.
