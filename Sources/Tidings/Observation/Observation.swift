@@ -109,13 +109,10 @@ final class Observation: @unchecked Sendable {
     /// before this returns. Otherwise what the closure holds could be released here after `cancel()` has returned on
     /// another thread.
     func run(_ manner: consuming Manner, with item: Item) {
-        switch (item, manner) {
-        case (.missed(let count, let name), _): reportMissed(count, of: name)
-        case (.arrival(let arrival), .closure(_, let handler)), (.arrival(let arrival), .isolated(_, let handler)):
-            running(arrival) { handler(arrival) }
-        case (.arrival(let arrival), .mainActor(let handler)):
-            MainActor.assumeIsolated { running(arrival) { handler(arrival) } }
-        case (.arrival, _), (.reopened, _), (.ended, _): break
+        switch item {
+        case .missed(let count, let name): reportMissed(count, of: name)
+        case .arrival(let arrival): running(arrival) { manner.call(arrival) }
+        case .reopened, .ended: break
         }
     }
 }

@@ -122,6 +122,15 @@ enum Manner: Sendable {
     case isolated(any Actor, @Sendable (Arrival) -> Void)
     /// A sequence's iterator takes the items.
     case pull
+
+    /// Calls a closure that is not asynchronous. Call this in the closure's context.
+    func call(_ arrival: Arrival) {
+        switch self {
+        case .closure(_, let handler), .isolated(_, let handler): handler(arrival)
+        case .mainActor(let handler): MainActor.assumeIsolated { handler(arrival) }
+        case .task, .pull: break
+        }
+    }
 }
 
 /// Receives the number of losses and their name; `nil`: the number is for all observed names.
