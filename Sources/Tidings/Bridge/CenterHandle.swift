@@ -47,9 +47,7 @@ final class CenterHandle: @unchecked Sendable {
         Forking.begin()
         var received: OpaquePointer?
         let result = tidings_receive_at_most(socket, UInt64(maximumSize), &received)
-        guard result == 0, let received else {
-            throw Self.errorOfSocket(-result)
-        }
+        guard result == 0, let received else { throw Self.errorOfSocket(-result) }
         center = received
     }
 
@@ -116,14 +114,11 @@ extension SharedNotificationCenter.Configuration {
     /// ```
     public static let small: SharedNotificationCenter.Configuration = {
         let small = tidings_small_configuration
-        var result = SharedNotificationCenter.Configuration()
-        result.maximumPayloadSize = small.maximum_payload == 0 ? nil : Int(small.maximum_payload)
-        result.slots = small.slots == 0 ? nil : Int(small.slots)
-        result.participants = small.participants == 0 ? nil : Int(small.participants)
-        result.observers = small.observers == 0 ? nil : Int(small.observers)
-        result.names = small.names == 0 ? nil : Int(small.names)
-        result.permissions = small.mode == 0 ? nil : small.mode
-        return result
+        func size(_ number: some BinaryInteger) -> Int? { number == 0 ? nil : Int(number) }
+        return SharedNotificationCenter.Configuration(
+            maximumPayloadSize: size(small.maximum_payload), slots: size(small.slots),
+            participants: size(small.participants), observers: size(small.observers), names: size(small.names),
+            permissions: small.mode == 0 ? nil : small.mode)
     }()
 
     /// Passes the configuration as a C structure that is valid during the call.

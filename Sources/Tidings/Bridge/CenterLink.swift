@@ -1,7 +1,6 @@
-// The link from a center object to its center, which follows the name to a successor if the configuration says so.
 import Synchronization
 
-/// The center that a center object uses. If the object follows the name, this changes to the successor when the center
+/// The center that a center object uses. If the object follows its name, this changes to the successor when the center
 /// has ended.
 final class CenterLink: Sendable {
     let name: String

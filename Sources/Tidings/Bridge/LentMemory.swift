@@ -1,4 +1,3 @@
-// Arrays that the C library copies large payloads into.
 internal import CTidings
 import Glibc
 

@@ -93,25 +93,13 @@ final class ObserverHandle: @unchecked Sendable {
         }
     }
 
-    /// Subscribes to a name, or to all names (`nil`). Returns the subscription's number.
+    /// Subscribes to a name, to all names (`nil`), or to all names with a prefix. Returns the subscription's number.
     func add(
-        name: String?, subject: String?, retained: Bool, history: Bool
+        _ name: String?, isPrefix: Bool = false, subject: String? = nil, retained: Bool, history: Bool
     ) throws(SharedNotificationError) -> UInt32 {
-        try add(name, subject, Self.flags(retained, history))
-    }
-
-    /// Subscribes to all names with that prefix. Returns the subscription's number.
-    func add(prefix: String, retained: Bool, history: Bool) throws(SharedNotificationError) -> UInt32 {
-        try add(prefix, nil, UInt32(TIDINGS_ADD_PREFIX) | Self.flags(retained, history))
-    }
-
-    private static func flags(_ retained: Bool, _ history: Bool) -> UInt32 {
-        (retained ? UInt32(TIDINGS_ADD_RETAINED) : 0) | (history ? UInt32(TIDINGS_ADD_HISTORY) : 0)
-    }
-
-    private func add(
-        _ name: String?, _ subject: String?, _ flags: UInt32
-    ) throws(SharedNotificationError) -> UInt32 {
+        let flags =
+            (isPrefix ? UInt32(TIDINGS_ADD_PREFIX) : 0) | (retained ? UInt32(TIDINGS_ADD_RETAINED) : 0)
+            | (history ? UInt32(TIDINGS_ADD_HISTORY) : 0)
         var subscription: UInt32 = 0
         let result = withUTF8(name) { name in
             withUTF8(subject) { subject in

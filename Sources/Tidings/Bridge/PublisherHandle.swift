@@ -1,4 +1,3 @@
-// The publishers of the C library, and the values that refer to them.
 internal import CTidings
 
 /// A publisher of the C library: a name, with or without a subject, prepared for posting. Closed with its last

@@ -1,4 +1,3 @@
-// Memory for payloads that do not fit the poster's stack.
 internal import CTidings
 import Glibc
 import TidingsCoding

@@ -61,17 +61,8 @@ extension SharedNotificationCenter {
             return current
         }
 
-        /// Sets the value for all processes. When this call returns, ``value`` is this value, or a newer one.
-        ///
-        /// The same as `SharedNotificationCenter.setState(_:for:timeout:)`.
-        ///
-        /// ```swift
-        /// let volume = try SharedNotificationCenter.default.observedState(for: "com.example.volume", as: Double.self)
-        /// try volume.set(0.5)
-        /// try volume.clear()
-        /// ```
-        ///
-        /// Waits for no other process or thread.
+        /// Sets the value for all processes, as `setState(_:for:timeout:)` does. When this call returns, ``value`` is
+        /// this value, or a newer one. Waits for no other process or thread.
         ///
         /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`,
         ///   `.removed`, `.notPermitted` (the center was opened read-only). The value is not set then.
@@ -81,10 +72,8 @@ extension SharedNotificationCenter {
             try refresh()
         }
 
-        /// Clears the value for all processes, as the center's `clearState(for:timeout:)` does. For an example see
-        /// `set(_:)`.
-        ///
-        /// When this call returns, ``value`` is `nil`, or a newer value.
+        /// Clears the value for all processes, as ``SharedNotificationCenter/setState(_:for:timeout:)`` with `nil`
+        /// does. When this call returns, ``value`` is `nil`, or a newer value.
         ///
         /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; the value is not
         ///   cleared then. `.decodingFailed` if a process has meanwhile set a value that does not decode as `Value`.
@@ -113,8 +102,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// The retained value of a name, as an object whose value can be tracked. For the promise and an example see
-    /// ``ObservedState``.
+    /// The retained value of a name, as an object whose value can be tracked, as ``ObservedState`` promises and shows.
     ///
     /// - Parameters:
     ///   - name: the name of the retained value.
@@ -130,25 +118,14 @@ extension SharedNotificationCenter {
         return try ObservedState(
             name, in: self, decode: { try $0.decode(type) },
             post: { (value) throws(SharedNotificationError) in
-                _ = try posting.post(
-                    encoding: value, name: name, subject: nil, PostFlags(isRetained: true))
+                _ = try posting.post(encoding: value, name: name, subject: nil, PostFlags(isRetained: true))
             })
     }
 
-    /// The retained value of a message type, as an object whose value can be tracked. For the promise see
-    /// ``ObservedState``.
+    /// The retained value of a message type, as an object whose value can be tracked, as ``ObservedState`` shows. It is
+    /// retained under the type's ``Message/name``, in its ``Message/encoding``.
     ///
-    /// ```swift
-    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-    /// let track = try SharedNotificationCenter.default.observedState(for: TrackChanged.self)
-    /// print(track.value?.title ?? "silence")
-    /// ```
-    ///
-    /// - Parameter type: the message type. The value is retained under its ``Message/name``, in its
-    ///   ``Message/encoding``.
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not decode as `M`; as for
-    ///   any observer `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`,
-    ///   `.system`.
+    /// - Throws: as ``observedState(for:as:)``.
     @MainActor
     public func observedState<M: Message>(
         for type: M.Type = M.self

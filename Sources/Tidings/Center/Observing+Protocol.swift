@@ -2,8 +2,7 @@
 // protocol.
 
 #if Macros
-    // The macro `@NotificationProtocol` generates types that conform to the protocols below. The functions are public
-    // API.
+    // The macro `@NotificationProtocol` generates types that conform to the protocols below.
     extension SharedNotificationCenter {
         /// The methods of a protocol as messages. ``NotificationProtocol(prefix:)`` generates a conforming type beside
         /// the protocol.
@@ -40,43 +39,30 @@
             /// Returns a function that returns the observer while it is alive. The function holds the observer weakly,
             /// as ``ProtocolMessages`` shows.
             static func reference(to observer: Observer) -> () -> Observer?
-            /// Calls a method with the arguments in a payload, as ``ProtocolMessages`` shows.
+            /// Calls the method with this index in ``messages``, with the arguments in a payload, as
+            /// ``ProtocolMessages`` shows.
             ///
-            /// - Parameters:
-            ///   - method: the method's index in ``messages``.
-            ///   - observer: the object whose method is called.
-            ///   - payload: the payload of a notification with the method's name.
             /// - Throws: what ``ArrivedPayload`` throws if the payload does not hold the arguments. No method is called
             ///   then, and `onUndecodable` receives the payload.
             static func call(_ method: Int, of observer: Observer, with payload: borrowing ArrivedPayload) throws
         }
 
-        /// The methods of a main actor protocol as messages. Otherwise the same as ``ProtocolMessages``, which has an
-        /// example.
+        /// The methods of a main actor protocol as messages. Otherwise the same as ``ProtocolMessages``.
         public protocol MainActorProtocolMessages {
-            /// The existential type of the protocol's observers, `any UserObserver`.
+            /// As ``ProtocolMessages/Observer``.
             associatedtype Observer
-            /// One message type for each method's arguments, with the method's name on the wire. An observer observes
-            /// all of them.
+            /// As ``ProtocolMessages/messages``.
             static var messages: [any Message.Type] { get }
-            /// Returns a function that returns the observer while it is alive. The function holds the observer weakly,
-            /// as ``ProtocolMessages`` shows.
+            /// As ``ProtocolMessages/reference(to:)``.
             static func reference(to observer: Observer) -> () -> Observer?
-            /// Calls a method with the arguments in a payload, on the main actor; otherwise as ``ProtocolMessages``
-            /// shows.
+            /// As ``ProtocolMessages/call(_:of:with:)``, on the main actor.
             ///
-            /// - Parameters:
-            ///   - method: the method's index in ``messages``.
-            ///   - observer: the object whose method is called.
-            ///   - payload: the payload of a notification with the method's name.
-            /// - Throws: what ``ArrivedPayload`` throws if the payload does not hold the arguments. No method is called
-            ///   then, and `onUndecodable` receives the payload.
+            /// - Throws: as ``ProtocolMessages/call(_:of:with:)``.
             @MainActor static func call(_ method: Int, of observer: Observer, with payload: borrowing ArrivedPayload)
                 throws
         }
 
-        /// A payload that generated code receives for the duration of one call. For an example see
-        /// ``ProtocolMessages``.
+        /// A payload that generated code receives for the duration of one call, as ``ProtocolMessages`` shows.
         public struct ArrivedPayload: ~Copyable {
             fileprivate let format: UInt8
             fileprivate let bytes: UnsafeRawBufferPointer
@@ -148,19 +134,16 @@
         /// Calls the methods of an object on the main actor for messages of its main actor protocol, while the object
         /// is alive.
         ///
-        /// Otherwise the same as for the messages of other protocols. The options' queue has no effect.
+        /// Otherwise the same as for other protocols. The options' queue has no effect.
         ///
         /// ```swift
         /// @MainActor @NotificationProtocol protocol UserObserver: AnyObject { func signedOut() }
         /// @MainActor final class Roster: UserObserver { func signedOut() { print("signed out") } }
-        ///
-        /// let center = try SharedNotificationCenter.default
         /// let roster = Roster()
-        /// let token = try center.addObserver(roster, as: UserObserverMessages.self)
+        /// let token = try SharedNotificationCenter.default.addObserver(roster, as: UserObserverMessages.self)
         /// ```
         ///
-        /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
-        ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+        /// - Throws: as for other protocols, ``addObserver(_:as:options:)``.
         public func addObserver<Messages: MainActorProtocolMessages>(
             _ observer: Messages.Observer, as messages: Messages.Type, options: ObserverOptions = ObserverOptions()
         ) throws(SharedNotificationError) -> ObservationToken {

@@ -59,10 +59,7 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Otherwise the same as without the envelope: `addObserver(for:options:using:)`.
-    ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: as without the envelope, `addObserver(for:options:using:)`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @isolated(any) @Sendable (M, Envelope) -> Void
@@ -88,12 +85,11 @@ extension SharedNotificationCenter {
     /// await token.cancelAndWait()
     /// ```
     ///
-    /// Promise: as for a closure that is not asynchronous, `addObserver(for:options:using:)`. The next
-    /// call starts after the previous call has returned. Cancelling the token also cancels the task of a running call.
-    /// ``ObservationToken/cancel()`` says when it waits for that call.
+    /// Promise: as for a closure that is not asynchronous. The next call starts after the previous call has returned.
+    /// Cancelling the token also cancels the task of a running call. ``ObservationToken/cancel()`` says when it waits
+    /// for that call.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: as for a closure that is not asynchronous, `addObserver(for:options:using:)`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @Sendable (M) async -> Void
@@ -108,18 +104,14 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-    /// let center = try SharedNotificationCenter.default
     /// actor Playlist { func add(_ title: String, at position: UInt64) {} }
     /// let playlist = Playlist()
-    /// let token = try center.addObserver(for: TrackChanged.self) { change, envelope in
+    /// let token = try SharedNotificationCenter.default.addObserver(for: TrackChanged.self) { change, envelope in
     ///     await playlist.add(change.title, at: envelope.sequence)
     /// }
     /// ```
     ///
-    /// Otherwise the same as without the envelope: `addObserver(for:options:using:)`.
-    ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: as without the envelope, `addObserver(for:options:using:)`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @Sendable (M, Envelope) async -> Void
@@ -138,11 +130,10 @@ extension SharedNotificationCenter {
     /// let token = try center.addObserver(for: progress) { percent, stage in print(percent, stage) }
     /// ```
     ///
-    /// Promise, isolation and errors: as for a message, `addObserver(for:options:using:)`. A closure
-    /// that needs the envelope iterates over the key's `deliveries(of:…)` instead.
+    /// Promise and isolation: as for a message. A program that needs the envelope iterates over the key's
+    /// `deliveries(of:…)` instead.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: as for a message, `addObserver(for:options:using:)`.
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @isolated(any) @Sendable (repeat each Argument) -> Void
@@ -163,18 +154,15 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
-    /// let center = try SharedNotificationCenter.default
     /// actor Log { func write(_ line: String) {} }
     /// let log = Log()
-    /// let token = try center.addObserver(for: progress) { percent, stage in
-    ///     await log.write("\(stage): \(percent) %")
-    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(for: progress) { await log.write("\($1): \($0) %") }
     /// ```
     ///
-    /// Promise: as for the asynchronous closure of a message, `addObserver(for:options:using:)`.
+    /// Promise: as for the asynchronous closure of a message.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    /// - Throws: as for a message, `addObserver(for:options:using:)`.
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @Sendable (repeat each Argument) async -> Void
@@ -198,9 +186,9 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Promise and isolation: as for a message, `addObserver(for:options:using:)`. A subject selects
-    /// the notifications posted about that object. For a prefix, ``ObserverOptions/onMissed`` receives one number for
-    /// all its names and subjects, and the prefix followed by `*`.
+    /// Promise and isolation: as for a message. A subject selects the notifications posted about that object. For a
+    /// prefix, ``ObserverOptions/onMissed`` receives one number for all its names and subjects, and the prefix followed
+    /// by `*`.
     ///
     /// - Parameters:
     ///   - names: the observed names.
@@ -210,11 +198,9 @@ extension SharedNotificationCenter {
     ///     separately.
     ///   - handler: receives each notification.
     /// - Returns: a token, as for a message.
-    /// - Throws: ``SharedNotificationError``: `.invalidName` (also for a prefix or the subject), `.invalidArgument`
-    ///   (neither a name nor a prefix; an executor, or a queue for a closure with an isolation), `.noSpace` (for names
-    ///   or prefixes),
-    ///   `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center opened read-only, which allows
-    ///   observing all names), `.forked`, `.system` (no thread, or no memory).
+    /// - Throws: as for a message, `addObserver(for:options:using:)`; also `.invalidName` and `.noSpace` for a prefix,
+    ///   `.invalidArgument` if there is neither a name nor a prefix, and `.notPermitted` for a prefix in a center
+    ///   opened read-only, which allows observing all names.
     public func addObserver(
         forNames names: Names, options: ObserverOptions = ObserverOptions(),
         suspensionBehavior: SuspensionBehavior = .coalesce,
@@ -227,9 +213,8 @@ extension SharedNotificationCenter {
             as: options.manner(isolation: handler.isolation) { plain($0.notification) })
     }
 
-    /// Starts to observe some names or prefixes, or all names, for an event loop.
-    ///
-    /// For the promise, and examples, see ``PollableObserver``.
+    /// Starts to observe some names or prefixes, or all names, for an event loop, as ``PollableObserver`` promises and
+    /// shows.
     ///
     /// - Parameters:
     ///   - names: the observed names.

@@ -26,14 +26,10 @@ extension SharedNotificationCenter {
     ) throws(SharedNotificationError) {
         let (subject, flags) = (options.subject, options.flags)
         // Where the compiler knows the type, only one of the two paths remains.
-        guard case .bitwise = M.encoding.kind else {
-            return try postAsEncoded(message, subject: subject, flags)
-        }
+        guard case .bitwise = M.encoding.kind else { return try postAsEncoded(message, subject: subject, flags) }
         try withUnsafeTemporaryAllocation(byteCount: 8 + MemoryLayout<M>.size, alignment: 16) {
             (room) throws(SharedNotificationError) in
-            withUnsafeBytes(of: message) {
-                UnsafeMutableRawBufferPointer(rebasing: room[8...]).copyMemory(from: $0)
-            }
+            withUnsafeBytes(of: message) { UnsafeMutableRawBufferPointer(rebasing: room[8...]).copyMemory(from: $0) }
             try postBitwise(room, of: M.self, subject: subject, flags)
         }
     }
@@ -52,29 +48,22 @@ extension SharedNotificationCenter {
     /// try SharedNotificationCenter.default.post(progress, 42, "decoding", options: .init(retain: true))
     /// ```
     ///
-    /// Promise: as for a message.
+    /// Promise and options: as for a message. The arguments are encoded as one CBOR array, at most the center's maximum
+    /// payload size.
     ///
-    /// - Parameters:
-    ///   - key: the name, and the types of its arguments.
-    ///   - arguments: encoded as one CBOR array, at most the center's maximum payload size.
-    ///   - options: the subject, whether the arguments are retained, and the timeout.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
-    ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained,
-    ///   with a subject).
+    /// - Throws: as for a message, `post(_:options:)`.
     public func post<each Argument>(
         _ key: Key<repeat each Argument>, _ arguments: repeat each Argument, options: PostOptions = PostOptions()
     ) throws(SharedNotificationError) {
-        let type = PostedArguments<repeat each Argument>.self
         _ = try posting.post(
             encoding: PostedArguments(values: (repeat each arguments)), name: key.name, subject: options.subject,
-            as: type, options.flags)
+            as: PostedArguments<repeat each Argument>.self, options.flags)
     }
 
     /// Posts a name, without a payload or with bytes that are already encoded.
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// try center.post(name: "com.example.changed")
     /// try center.post(name: "com.example.changed", options: .init(subject: "player-1"))
     /// let position = try center.post(name: "com.example.track", payload: .json(#"{"title": "So What"}"#))
     /// ```
@@ -88,8 +77,7 @@ extension SharedNotificationCenter {
     ///     checked.
     ///   - options: the subject (a ``Notification/object``), whether the notification is retained, and the timeout.
     /// - Returns: its position in the center's order.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained, with a subject).
+    /// - Throws: as for a message, `post(_:options:)`, without `.encodingFailed`.
     @discardableResult
     public func post(
         name: Name, payload: RawPayload = .empty, options: PostOptions = PostOptions()

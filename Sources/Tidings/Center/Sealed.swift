@@ -26,16 +26,8 @@ extension SharedNotificationCenter {
         return SharedNotificationCenter(core: CenterCore(name: name, handle: handle))
     }
 
-    /// Sends a sealed center to the process at the other end of a connected Unix socket. The peer needs no other
-    /// access.
-    ///
-    /// ```swift
-    /// func hand(_ center: SharedNotificationCenter, to sandboxed: Int32) throws(SharedNotificationError) {
-    ///     try center.send(over: sandboxed, isReadOnly: true)
-    /// }
-    /// ```
-    ///
-    /// Waits as `sendmsg` on that socket does.
+    /// Sends a sealed center to the process at the other end of a connected Unix socket, as
+    /// ``sealed(named:configuration:)`` shows. The peer needs no other access. Waits as `sendmsg` on that socket does.
     ///
     /// - Parameters:
     ///   - socket: the descriptor; the caller keeps it.
@@ -53,13 +45,9 @@ extension SharedNotificationCenter {
     /// ```swift
     /// let socket: Int32 = 3                                       // connected to the process that has the center
     /// let center = try SharedNotificationCenter(receivedOver: socket, maximumSize: 64 << 20)
-    /// let token = try center.addObserver(forNames: "com.example.changed") { notification in
-    ///     print(notification.name)
-    /// }
     /// ```
     ///
     /// The sender is not trusted: a center that is not sealed is refused, and all checks of opening a file are made.
-    ///
     /// The sender chooses the center's size. The receiver reserves that much address space, and its peers can make the
     /// center take that much memory. A center of more than `maximumSize` bytes is refused before any of it is mapped.
     ///

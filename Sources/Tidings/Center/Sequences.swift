@@ -1,5 +1,3 @@
-// Sequences of messages, of a key's arguments and of untyped notifications.
-
 extension SharedNotificationCenter {
     /// The messages of a type, as a sequence.
     ///
@@ -52,9 +50,8 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
-    /// for await (percent, stage) in try SharedNotificationCenter.default.messages(of: progress) {
-    ///     print("\(stage): \(percent) %")
-    /// }
+    /// let center = try SharedNotificationCenter.default
+    /// for await (percent, stage) in center.messages(of: progress) { print("\(stage): \(percent) %") }
     /// ```
     ///
     /// Elements, start, end, failure and parameters: as for `messages(of:options:bufferSize:keeping:)` of a type.
@@ -72,11 +69,7 @@ extension SharedNotificationCenter {
     /// ```swift
     /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
     /// for await delivery in try SharedNotificationCenter.default.deliveries(of: progress) {
-    ///     switch delivery {
-    ///     case .message((let percent, let stage), let envelope): print("#\(envelope.sequence) \(stage): \(percent) %")
-    ///     case .missed(let count): print("missed \(count)")
-    ///     case .reopened, .centerEnded: print("another center, or none")
-    ///     }
+    ///     if case .message((let percent, let stage), let envelope) = delivery { print(stage, percent, envelope) }
     /// }
     /// ```
     ///
@@ -95,11 +88,7 @@ extension SharedNotificationCenter {
     /// ```swift
     /// let center = try SharedNotificationCenter.default
     /// for await delivery in center.deliveries(ofNames: .prefix("com.example.player.")) {
-    ///     switch delivery {
-    ///     case .notification(let notification): print(notification.name, notification.payload.json)
-    ///     case .missed(let count, let name): print("\(count) missed of \(name?.rawValue ?? "all names")")
-    ///     case .reopened, .centerEnded: print("another center, or none")
-    ///     }
+    ///     if case .notification(let notification) = delivery { print(notification.name, notification.payload.json) }
     /// }
     /// ```
     ///
@@ -111,8 +100,7 @@ extension SharedNotificationCenter {
         keeping: Keeping = .newest
     ) -> ObservedSequence<RawDelivery> {
         ObservedSequence(
-            core: core, subscription: options.subscription(to: names),
-            bounds: .sequence(bufferSize, keeping)
+            core: core, subscription: options.subscription(to: names), bounds: .sequence(bufferSize, keeping)
         ) { item, _ in
             switch item {
             case .arrival(let arrival): .notification(arrival.notification)
@@ -123,7 +111,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    private func messages<Value: Sendable>(
+    func messages<Value: Sendable>(
         _ names: Names, _ options: ObserverOptions, _ bounds: DeliveryBuffer.Bounds,
         read: @escaping @Sendable (Arrival) -> Value?
     ) -> ObservedSequence<Value> {

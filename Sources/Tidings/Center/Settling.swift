@@ -1,6 +1,5 @@
 // Posts that settle: before such a post returns, it has reached this center object's own observers. The module
-// `TidingsFoundation` gives these functions Foundation's spelling, which does not throw. So failures are reported as
-// diagnostics.
+// `TidingsFoundation` spells them as Foundation does, without `throws`, so failures are reported as diagnostics.
 extension SharedNotificationCenter {
     // MARK: Posting
 
@@ -58,7 +57,13 @@ extension SharedNotificationCenter {
     package func settlingMessages<Value: Decodable & Sendable>(
         _ type: Value.Type, name: Name, subject: String?, limit: Int
     ) -> some AsyncSequence<Value, Never> & Sendable {
-        SettlingMessages<Value>(center: self, name: name, subject: subject, limit: limit)
+        core.types.note(Value.self, name: name)
+        let undecodable = UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics)
+        var messages = messages([name], ObserverOptions(subject: subject), .sequence(limit, .newest)) {
+            undecodable.decoded(Value.self, from: $0)
+        }
+        messages.settling = { [subjects] in subjects.add($0, name: name) }
+        return messages
     }
 
     private func observe(_ name: Name, _ subject: String?, notesArrivals: Bool, as manner: Manner) -> ObservationToken {
@@ -78,58 +83,9 @@ extension SharedNotificationCenter {
     }
 }
 
-private struct SettlingMessages<Value: Decodable & Sendable>: AsyncSequence, Sendable {
-    typealias Element = Value
-    typealias Failure = Never
-
-    let center: SharedNotificationCenter
-    let name: SharedNotificationCenter.Name
-    let subject: String?
-    let limit: Int
-
-    func makeAsyncIterator() -> Iterator {
-        let core = center.core
-        core.types.note(Value.self, name: name)
-        let feed = Feed(
-            core: core,
-            subscription: SharedNotificationCenter.ObserverOptions(subject: subject).subscription(to: [name]),
-            bounds: .sequence(limit, .newest), notesArrivals: true)
-        if let observation = feed.observation { center.subjects.add(observation, name: name) }
-        return Iterator(feed: feed, undecodable: UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics))
-    }
-
-    struct Iterator: AsyncIteratorProtocol {
-        let feed: Feed
-        let undecodable: UndecodableReport
-
-        mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Value? {
-            while let item = await feed.next(isolation: actor) {
-                switch item {
-                case .arrival(let arrival):
-                    if let value = undecodable.decoded(Value.self, from: arrival) { return value }
-                case .missed(let count, let name): feed.reportMissed(count, name, to: nil)
-                case .reopened, .ended: continue
-                }
-            }
-            return nil
-        }
-    }
-}
-
 extension UndecodableReport {
-    /// Decodes a payload. `nil`: the payload does not decode, which has been reported, or the notification clears the
-    /// retained value.
-    func decoded<Value: Decodable>(_ type: Value.Type, from arrival: Arrival) -> Value? {
-        guard !arrival.isCleared else { return nil }
-        do {
-            // As in Foundation, a notification without a payload is not a message, even if the type has no fields.
-            return try arrival.withBytes {
-                try PayloadCoding.decode(
-                    type, format: SharedNotificationCenter.PayloadFormat(rawValue: arrival.format), bytes: $0)
-            }
-        } catch {
-            report(arrival, error)
-            return nil
-        }
+    fileprivate func decoded<Value: Decodable>(_ type: Value.Type, from arrival: Arrival) -> Value? {
+        // As in Foundation, a notification without a payload is not a message, even if the type has no fields.
+        decoded(arrival) { try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: $0), bytes: $1) }
     }
 }

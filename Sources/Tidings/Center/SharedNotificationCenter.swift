@@ -70,11 +70,6 @@ public final class SharedNotificationCenter: Sendable {
     ///
     /// One process always gets the same object. A forked child gets another object.
     ///
-    /// ```swift
-    /// let center = try SharedNotificationCenter.default
-    /// try center.post(name: "com.example.changed")
-    /// ```
-    ///
     /// - Throws: as ``init(named:configuration:)``. A failure is not remembered: the next access tries again.
     public static var `default`: SharedNotificationCenter {
         get throws(SharedNotificationError) {
@@ -97,11 +92,6 @@ public final class SharedNotificationCenter: Sendable {
     /// A center that is created after a removal has another incarnation than the removed one. Sequences are comparable
     /// within one incarnation only. The number changes if this object follows the name
     /// (``Configuration-swift.struct/followsName``) and goes on in the next center.
-    ///
-    /// ```swift
-    /// let center = try SharedNotificationCenter.default
-    /// print(center.name, center.incarnation)
-    /// ```
     public var incarnation: UInt64 { core.link.handle.incarnation }
 
     /// Deletes the center's file, so that no process can open the center any more.
@@ -125,17 +115,8 @@ public final class SharedNotificationCenter: Sendable {
         try CenterHandle.remove(name: name, configuration: configuration)
     }
 
-    /// A closure that receives what no observer was informed of.
-    ///
-    /// Examples: payloads that do not decode where the observer has no `onUndecodable`, losses where it has no
-    /// `onMissed`, sequences that could not start.
-    ///
-    /// ```swift
-    /// let center = try SharedNotificationCenter.default
-    /// center.onDiagnostic = { diagnostic in
-    ///     if case .missed(let count, let name) = diagnostic { print(count, name?.rawValue ?? "of all names") }
-    /// }
-    /// ```
+    /// A closure that receives what no observer was informed of, as ``Diagnostic`` shows: for example payloads that do
+    /// not decode where the observer has no `onUndecodable`.
     ///
     /// Called on the thread that noticed it; several threads may call it at the same time. If it is `nil` (the
     /// default), the first report of each kind and name is written to standard error as one line. The product

@@ -37,8 +37,7 @@ extension SharedNotificationCenter {
     /// Promise: as `setState(_:timeout:)` of a message. If generic code does not know that its value is an optional,
     /// `nil` is retained as a value: CBOR's null.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
-    ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone).
+    /// - Throws: as `setState(_:timeout:)`.
     public func setState<Value: Encodable>(
         _ value: Value?, for name: Name, timeout: Duration? = nil
     ) throws(SharedNotificationError) {
@@ -51,14 +50,13 @@ extension SharedNotificationCenter {
     ///
     /// ```swift
     /// let center = try SharedNotificationCenter.default
-    /// try center.setState(.text("So What"), for: "com.example.track")
-    /// let track = try center.rawState(for: "com.example.track")
+    /// try center.setState(.json("0.5"), for: "com.example.volume")
+    /// let json = try center.rawState(for: "com.example.volume")?.json ?? "nothing"
     /// ```
     ///
     /// Promise: as `setState(_:timeout:)` of a message.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.payloadTooLarge`, `.noSpace`, `.full`, `.removed`,
-    ///   `.notPermitted`.
+    /// - Throws: as `setState(_:timeout:)`, without `.encodingFailed`.
     public func setState(
         _ payload: RawPayload?, for name: Name, timeout: Duration? = nil
     ) throws(SharedNotificationError) {
@@ -66,14 +64,9 @@ extension SharedNotificationCenter {
         _ = try posting.post(payload, name: name, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
 
-    /// The value last set (or posted retained) for the type's name; `nil` if there is none.
+    /// The value last set (or posted retained) for the type's name, as `setState(_:timeout:)` shows; `nil` if there is
+    /// none.
     ///
-    /// ```swift
-    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-    /// if let change = try SharedNotificationCenter.default.state(for: TrackChanged.self) { print(change.title) }
-    /// ```
-    ///
-    /// - Parameter type: the type to decode; its name is the value's name.
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not an `M`, `.invalidName`.
     public func state<M: Message>(
         for type: M.Type = M.self
@@ -87,9 +80,6 @@ extension SharedNotificationCenter {
     /// let volume = try SharedNotificationCenter.default.state(for: "com.example.volume", as: Double.self) ?? 1
     /// ```
     ///
-    /// - Parameters:
-    ///   - name: the value's name.
-    ///   - type: the type to decode.
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not a `Value`, `.invalidName`.
     public func state<Value: Decodable>(
         for name: Name, as type: Value.Type = Value.self
@@ -97,13 +87,9 @@ extension SharedNotificationCenter {
         try posting.state(Value.self, name: name)
     }
 
-    /// The bytes last set (or posted retained) for a name, in any format; `nil` if there are none.
+    /// The bytes last set (or posted retained) for a name, in any format, as `setState(_:for:timeout:)` shows; `nil` if
+    /// there are none.
     ///
-    /// ```swift
-    /// let json = try SharedNotificationCenter.default.rawState(for: "com.example.volume")?.json ?? "nothing"
-    /// ```
-    ///
-    /// - Parameter name: the value's name.
     /// - Throws: ``SharedNotificationError``: `.invalidName`.
     public func rawState(for name: Name) throws(SharedNotificationError) -> RawPayload? {
         try posting.rawState(name: name)
@@ -111,10 +97,6 @@ extension SharedNotificationCenter {
 
     /// Clears the retained value of a name: ``state(for:as:)`` is `nil`, and observers that register later receive
     /// none.
-    ///
-    /// ```swift
-    /// try SharedNotificationCenter.default.clearState(for: "com.example.volume")
-    /// ```
     ///
     /// Observers of the name alone receive an empty payload with ``Envelope/isCleared``. Observers of a type or a key
     /// receive nothing. ``ObservedState`` becomes `nil`. Clearing needs no chunk, so it succeeds even if retained
@@ -135,30 +117,18 @@ extension SharedNotificationCenter {
     /// let window = SharedNotificationCenter.Key<Int, Int>("com.example.window.size")
     /// let center = try SharedNotificationCenter.default
     /// try center.setState(640, 480, for: window)
-    /// // also in a process that starts later
     /// if let (width, height) = try center.state(for: window) { print(width, height) }
-    /// try center.clearState(for: window.name)
     /// ```
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
-    ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone).
+    /// - Throws: as `setState(_:timeout:)`.
     public func setState<each Argument>(
         _ arguments: repeat each Argument, for key: Key<repeat each Argument>, timeout: Duration? = nil
     ) throws(SharedNotificationError) {
         try post(key, repeat each arguments, options: PostOptions(retain: true, timeout: timeout))
     }
 
-    /// The arguments last set, or posted retained, for a key; `nil` if there are none.
-    ///
-    /// If an older poster did not send the last arguments, they have the key's defaults, as for an observer (see
-    /// ``Key``).
-    ///
-    /// ```swift
-    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
-    /// if let (percent, stage) = try SharedNotificationCenter.default.state(for: progress) {
-    ///     print("\(stage): \(percent) %")
-    /// }
-    /// ```
+    /// The arguments last set, or posted retained, for a key, as `setState(_:for:timeout:)` shows; `nil` if there are
+    /// none. If an older poster did not send the last arguments, they have the key's defaults, as for an observer.
     ///
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not match the key,
     ///   `.invalidName`.

@@ -1,4 +1,3 @@
-// Suspending and resuming a center object.
 extension SharedNotificationCenter {
     /// Whether this center object holds back notifications from its observers with a ``SuspensionBehavior``.
     ///
@@ -30,16 +29,13 @@ extension SharedNotificationCenter {
         set { suspension.change { $0.isSet = newValue } }
     }
 
-    /// Suspends, as setting ``isSuspended`` does, until ``resume()`` has been called as often as this. From any thread;
-    /// for an example see ``SuspensionBehavior``.
+    /// Suspends, as setting ``isSuspended`` does, until ``resume()`` has been called as often as this. From any thread.
     public func suspend() {
         suspension.change { $0.depth += 1 }
     }
 
-    /// Ends one ``suspend()``. From any thread; for an example see ``SuspensionBehavior``.
-    ///
-    /// The last call delivers what was held back, unless ``isSuspended`` was set to true. A call without a
-    /// ``suspend()`` has no effect.
+    /// Ends one ``suspend()``, as ``SuspensionBehavior`` shows. From any thread. The last call delivers what was held
+    /// back, unless ``isSuspended`` was set to true. A call without a ``suspend()`` has no effect.
     public func resume() {
         suspension.change { $0.depth = max(0, $0.depth - 1) }
     }

@@ -1,4 +1,3 @@
-// Diagnostics: what no observer was informed of, reported to the program's hook or on standard error.
 import Glibc
 
 extension SharedNotificationCenter {
@@ -57,9 +56,12 @@ final class Diagnostics: Sendable {
     // forked child gets a state of its own, without a hook.
     private let local = ForkLocal { Locked(State()) }
     private var state: Locked<State> { local.object }
-    // Bounds the memory, because the number of names is unbounded. When the set is full it is emptied, and lines can
-    // repeat.
-    private static let remembered = 1024
+    // 1,024 bounds the memory, because the number of names is unbounded. When the set is full it is emptied, and lines
+    // can repeat.
+    private static func isNew<Report>(_ report: Report, _ reported: inout Set<Report>) -> Bool {
+        if reported.count >= 1024 { reported = [] }
+        return reported.insert(report).inserted
+    }
 
     var hook: (@Sendable (SharedNotificationCenter.Diagnostic) -> Void)? {
         get { state.withLock { $0.hook } }
@@ -86,21 +88,13 @@ final class Diagnostics: Sendable {
     /// Reports a mistake once for each kind and names, to the hook or to standard error.
     func tell(_ kind: SharedNotificationCenter.Mistake.Kind) {
         let mistake = SharedNotificationCenter.Mistake(kind)
-        let isNew = state.withLock { state in
-            if state.mistakes.count >= Self.remembered { state.mistakes = [] }
-            return state.mistakes.insert(mistake).inserted
-        }
-        if isNew { report(.mistake(mistake)) }
+        if state.withLock({ Self.isNew(mistake, &$0.mistakes) }) { report(.mistake(mistake)) }
     }
 
     func report(_ diagnostic: SharedNotificationCenter.Diagnostic) {
         if let hook { return hook(diagnostic) }
         let (key, line) = Self.line(diagnostic)
-        let isNew = state.withLock { state in
-            if state.written.count >= Self.remembered { state.written = [] }
-            return state.written.insert(key).inserted
-        }
-        guard isNew else { return }
+        guard state.withLock({ Self.isNew(key, &$0.written) }) else { return }
         let bytes = Array("tidings: \(line)\n".utf8)
         // One write, so that lines of several threads do not mix. If it fails, there is no other way to report it.
         _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
@@ -138,8 +132,7 @@ final class Diagnostics: Sendable {
                 """
             )
         case .mistake(let mistake): return ("x\(mistake)", "\(mistake)")
-        case .dispatchFailed(let error):
-            return ("e\(error.message)", error.message)
+        case .dispatchFailed(let error): return ("e\(error.message)", error.message)
         }
     }
 }

@@ -1,4 +1,3 @@
-// Probable mistakes of a program that a center object detects without cost, and the detection of large payloads.
 extension SharedNotificationCenter {
     /// A probable mistake of a program, detected where the check costs nothing.
     ///

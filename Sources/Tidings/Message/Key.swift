@@ -1,4 +1,3 @@
-// `Key`: a notification name and the types of its arguments, for notifications without a type of their own.
 extension SharedNotificationCenter {
     /// A notification name and the types of its arguments, declared as a value: no message type is needed.
     ///

@@ -42,9 +42,7 @@
     /// Makes a struct a message with the given name; otherwise like ``Message()``.
     ///
     /// ```swift
-    /// @Message("com.example.player.trackChanged") struct TrackChanged {
-    ///     var title: String
-    /// }
+    /// @Message("com.example.player.trackChanged") struct TrackChanged { var title: String }
     /// ```
     ///
     /// - Parameter name: the name of its notifications in all processes: 1 to 255 bytes. Default: the type's own name.
@@ -54,9 +52,8 @@
     public macro Message(_ name: SharedNotificationCenter.Name) =
         #externalMacro(module: "TidingsMacros", type: "MessageMacro")
 
-    /// Makes a protocol's methods notifications, and generates a poster with these methods.
-    ///
-    /// The compiler checks the calls of the poster and the methods of the observers.
+    /// Makes a protocol's methods notifications, and generates a poster with these methods. The compiler checks the
+    /// poster's calls and the observers' methods.
     ///
     /// ```swift
     /// @NotificationProtocol
@@ -89,12 +86,9 @@
     /// ``NotificationDefault(_:_:)`` declares the value.
     ///
     /// The macro refuses, with the reason and, where possible, a fix:
-    /// - `async`, `throws`, results, generic methods and `some` types;
-    /// - associated types and conditions on them;
-    /// - `static` and `mutating` methods, `inout` and other specifiers;
-    /// - functions and tuples as arguments;
-    /// - settable properties;
-    /// - protocols that types other than classes could conform to.
+    /// - `async`, `throws`, results, generic methods and `some` types; associated types and conditions on them;
+    /// - `static` and `mutating` methods, `inout` and other specifiers; functions and tuples as arguments;
+    /// - settable properties, and protocols that types other than classes could conform to.
     ///
     /// The fix for a generic or an associated type removes it, and writes a placeholder, such as `<#Item#>`, at each
     /// use. Replace the placeholder by the type that is to be sent.
@@ -122,9 +116,8 @@
     public macro NotificationName(_ name: String) =
         #externalMacro(module: "TidingsMacros", type: "NotificationDetailMacro")
 
-    /// The value of a method's parameter if a poster does not send it.
-    ///
-    /// A protocol's methods cannot have default arguments.
+    /// The value of a method's parameter if a poster does not send it. A protocol's methods cannot have default
+    /// arguments.
     ///
     /// ```swift
     /// @NotificationProtocol

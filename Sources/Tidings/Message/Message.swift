@@ -115,14 +115,14 @@ extension SharedNotificationCenter {
     /// read the bytes. In a payload of CBOR, for example as an argument of a ``Key``, the value is a byte string with
     /// these bytes. For a coder of `Codable` types, see ``PayloadCoder``.
     public protocol BytesMessage: Message {
-        /// The message as bytes, at most as many as the center's maximum payload size. ``BytesMessage`` has an example.
+        /// The message as bytes, at most as many as the center's maximum payload size, as ``BytesMessage`` shows.
         ///
         /// - Throws: any error. The poster receives `.encodingFailed`, whose message contains the error's description;
         ///   nothing was posted.
         func payloadBytes() throws -> [UInt8]
 
         /// Creates the message from bytes that are valid during this call only. They may be anything: every poster can
-        /// send bytes under this name. ``BytesMessage`` has an example.
+        /// send bytes under this name.
         ///
         /// - Throws: any error. The observer's `onUndecodable` receives it.
         init(payloadBytes bytes: UnsafeRawBufferPointer) throws

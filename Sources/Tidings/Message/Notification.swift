@@ -1,4 +1,3 @@
-// Notifications without a type: a name, an object and a payload.
 extension SharedNotificationCenter {
     /// A notification without a type: a name, an object and a payload.
     ///
@@ -24,11 +23,8 @@ extension SharedNotificationCenter {
         /// Creates a notification, for tests of closures that receive one.
         ///
         /// ```swift
-        /// func line(_ notification: SharedNotificationCenter.Notification) -> String {
-        ///     "\(notification.name) \(notification.object ?? "") \(notification.payload.json)"
-        /// }
         /// let envelope = SharedNotificationCenter.Envelope(subject: "player-1")
-        /// let text = line(.init(name: "com.example.volume", payload: .json("0.5"), envelope: envelope))
+        /// let half = SharedNotificationCenter.Notification(name: "volume", payload: .json("0.5"), envelope: envelope)
         /// ```
         public init(name: Name, payload: RawPayload = .empty, envelope: Envelope = Envelope()) {
             self.name = name

@@ -1,6 +1,7 @@
 import TidingsCoding
 
 /// Converts values to bytes and back, for each payload format.
+@usableFromInline
 enum PayloadCoding {
     typealias Format = SharedNotificationCenter.PayloadFormat
 
@@ -115,6 +116,7 @@ enum PayloadCoding {
 
     /// Throws unless the bytes are the type's fingerprint and a value of that size.
     @inline(__always)
+    @usableFromInline
     static func checkBitwise(
         _ bytes: UnsafeRawBufferPointer, for type: any SharedNotificationCenter.Message.Type, size: Int
     ) throws {
@@ -178,5 +180,6 @@ enum PayloadCoding {
     static func cborBytes<M: SharedNotificationCenter.Message>(of message: M) throws -> [UInt8] {
         try PayloadBuffer.bytes { try encode(message, into: &$0) }
     }
+
     static func jsonBytes<T: Encodable>(of value: T) throws -> [UInt8] { try JSONPayload.encode(value) }
 }

@@ -1,14 +1,9 @@
-// How payloads are encoded: the formats on the wire, a program's own coders, and a message type's choice.
 extension SharedNotificationCenter {
     /// The format of a payload's bytes. On the wire: one byte.
     ///
     /// ```swift
-    /// let center = try SharedNotificationCenter.default
     /// let picture = SharedNotificationCenter.RawPayload(format: .bytes, bytes: [0x89, 0x50, 0x4e, 0x47])
-    /// try center.post(name: "com.example.picture", payload: picture)
-    /// let token = try center.addObserver(forNames: ["com.example.picture"]) { notification in
-    ///     if notification.payload.format == .bytes { print(notification.payload.bytes.count) }
-    /// }
+    /// try SharedNotificationCenter.default.post(name: "com.example.picture", payload: picture)
     /// ```
     public struct PayloadFormat: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The byte that stands for the format on the wire.
@@ -64,17 +59,15 @@ extension SharedNotificationCenter {
     /// the poster as ``SharedNotificationError/Code-swift.struct/encodingFailed``. An error of `decode` reaches the
     /// observer's `onUndecodable`.
     public protocol PayloadCoder: Sendable {
-        /// The format's number, 64 or above. Poster and observer must use it for the same
-        /// format.
+        /// The format's number, 64 or above. Poster and observer must use it for the same format.
         var format: PayloadFormat { get }
-        /// Encodes a value. ``PayloadCoder`` has an example.
+        /// Encodes a value, as ``PayloadCoder`` shows.
         ///
         /// - Throws: any error. The poster receives `.encodingFailed`, whose message contains the error's description;
         ///   nothing was posted.
         func encode<T: Encodable>(_ value: T) throws -> [UInt8]
-        /// Decodes a value from bytes that are valid during this call only. ``PayloadCoder`` has an example.
-        ///
-        /// The bytes may be anything: any poster can mark bytes as this format.
+        /// Decodes a value, as ``PayloadCoder`` shows, from bytes that are valid during this call only. They may be
+        /// anything: any poster can mark bytes as this format.
         ///
         /// - Throws: any error. The observer's `onUndecodable` receives it.
         func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T

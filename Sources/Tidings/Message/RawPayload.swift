@@ -1,4 +1,3 @@
-// Payloads as they travel, for code that encodes and decodes them itself.
 extension SharedNotificationCenter {
     /// A payload as it travels: its format and its bytes.
     ///
@@ -21,7 +20,7 @@ extension SharedNotificationCenter {
             self.bytes = bytes
         }
 
-        /// Encodes a value as CBOR. ``RawPayload`` has an example.
+        /// Encodes a value as CBOR.
         ///
         /// - Throws: the error of the value's `encode(to:)`, or an `EncodingError` if the value is nested more than 128
         ///   deep.
@@ -29,15 +28,8 @@ extension SharedNotificationCenter {
             self.init(format: .cbor, bytes: try PayloadCoding.cborBytes(of: value))
         }
 
-        /// Encodes a message as CBOR, whatever its ``Message/encoding`` is.
-        ///
-        /// If `@Message` generated a coder for the type, the message is encoded by that coder.
-        ///
-        /// ```swift
-        /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-        /// let payload = try SharedNotificationCenter.RawPayload(encoding: TrackChanged(title: "So What"))
-        /// print(payload.json)                                 // {"title":"So What"}
-        /// ```
+        /// Encodes a message as CBOR, whatever its ``Message/encoding`` is. If `@Message` generated a coder for the
+        /// type, the message is encoded by that coder.
         ///
         /// - Throws: the error of the message's `encode(to:)`, or an `EncodingError` if it is nested more than 128
         ///   deep.
@@ -45,11 +37,7 @@ extension SharedNotificationCenter {
             self.init(format: .cbor, bytes: try PayloadCoding.cborBytes(of: message))
         }
 
-        /// A text as UTF-8. It decodes as a `String`.
-        ///
-        /// ```swift
-        /// try SharedNotificationCenter.default.post(name: "com.example.greeting", payload: .text("hello"))
-        /// ```
+        /// A text as UTF-8, posted as ``json(_:)`` shows. It decodes as a `String`.
         public static func text(_ text: String) -> RawPayload {
             RawPayload(format: .text, bytes: Array(text.utf8))
         }
@@ -57,8 +45,7 @@ extension SharedNotificationCenter {
         /// A JSON text. The text is not checked before an observer decodes it.
         ///
         /// ```swift
-        /// let track = SharedNotificationCenter.RawPayload.json(#"{"title":"So What"}"#)
-        /// try SharedNotificationCenter.default.post(name: "com.example.trackChanged", payload: track)
+        /// try SharedNotificationCenter.default.post(name: "com.example.volume", payload: .json("0.5"))
         /// ```
         public static func json(_ text: String) -> RawPayload {
             RawPayload(format: .json, bytes: Array(text.utf8))
@@ -71,8 +58,7 @@ extension SharedNotificationCenter {
         /// memory.
         ///
         /// ```swift
-        /// let payload = SharedNotificationCenter.RawPayload.json("[1, 2, 3]")
-        /// let numbers = try payload.decode([Int].self)
+        /// let numbers = try SharedNotificationCenter.RawPayload.json("[1, 2, 3]").decode([Int].self)
         /// ```
         ///
         /// - Throws: the decoder's error, or a `DecodingError` if the format is none of these, or the bytes are of
@@ -81,34 +67,26 @@ extension SharedNotificationCenter {
             try bytes.withUnsafeBytes { try PayloadCoding.decode(type, format: format, bytes: $0) }
         }
 
-        /// Decodes a message that travels as its bytes in memory. This is faster where the compiler knows the type.
-        ///
-        /// ```swift
-        /// struct Moved: SharedNotificationCenter.BitwiseMessage { var x, y: Double }
-        /// let center = try SharedNotificationCenter.default
-        /// let token = try center.addObserver(forNames: [Moved.name]) { notification in
-        ///     if let place = try? notification.payload.decode(Moved.self) { print(place.x, place.y) }
-        /// }
-        /// ```
+        /// Decodes a message that travels as its bytes in memory, as `decode(_:)` does; faster where the compiler knows
+        /// the type.
         ///
         /// - Throws: a `DecodingError` if the bytes are of another type. In another format: the error of its decoder.
         @inlinable
         public func decode<M: BitwiseMessage>(_ type: M.Type = M.self) throws -> M {
             guard format.rawValue == PayloadFormat.bitwise.rawValue else { return try decodeAsEncoded(type) }
             return try bytes.withUnsafeBytes { bytes in
-                try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
+                try PayloadCoding.checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
                 return bytes.loadUnaligned(fromByteOffset: 8, as: M.self)
             }
         }
 
-        /// Decodes a message of any type, by the coder that `@Message` generated for the type, if there is one.
+        /// Decodes a message of any type, by the coder that `@Message` generated for the type, if there is one. Does
+        /// not decode the format of a ``PayloadCoder``: use the coder itself.
         ///
         /// ```swift
         /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
         /// let track = try SharedNotificationCenter.RawPayload.json(#"{"title":"So What"}"#).decode(TrackChanged.self)
         /// ```
-        ///
-        /// This function does not decode the format of a ``PayloadCoder``. Use the coder itself.
         ///
         /// - Throws: a `DecodingError`, or the error of the type's `init(from:)`.
         @inlinable
@@ -117,7 +95,7 @@ extension SharedNotificationCenter {
                 return try decodeMessage(type)
             }
             return try bytes.withUnsafeBytes { bytes in
-                try checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
+                try PayloadCoding.checkBitwise(bytes, for: type, size: MemoryLayout<M>.size)
                 return withUnsafeTemporaryAllocation(of: M.self, capacity: 1) { value in
                     // The type is BitwiseCopyable: only `BitwiseMessage` can have that encoding, which is not public.
                     UnsafeMutableRawBufferPointer(value).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[8...]))
@@ -139,17 +117,8 @@ extension SharedNotificationCenter {
             return try bytes.withUnsafeBytes { try PayloadCoding.messageInCBOR(type, $0) }
         }
 
-        /// Throws unless the bytes are the type's fingerprint and a value of that size.
-        @usableFromInline
-        func checkBitwise(
-            _ bytes: UnsafeRawBufferPointer, for type: any Message.Type, size: Int
-        ) throws {
-            try PayloadCoding.checkBitwise(bytes, for: type, size: size)
-        }
-
-        /// The payload as one line of JSON, whatever its format.
-        ///
-        /// Never fails: a payload without another form becomes an object with hexadecimal digits, `{"bytes":"00ff"}`.
+        /// The payload as one line of JSON, whatever its format. Never fails: a payload without another form becomes an
+        /// object with hexadecimal digits, `{"bytes":"00ff"}`.
         public var json: String { JSONRendering.render(self) }
     }
 }

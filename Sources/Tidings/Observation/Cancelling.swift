@@ -116,40 +116,51 @@ extension Observation {
     }
 }
 
-/// Registrations that ended while their closures ran. The next removal of the object waits for these closures.
-///
-/// The reference to a registration is weak: the thread or task that runs its closure holds it. After the closure has
-/// returned, what `onMissed` holds is released.
-struct EndingRegistrations: Sendable {
-    private struct Registration: Sendable {
+/// References to observations that do not keep them alive. A result may hold an observation's last reference: release
+/// it without a lock.
+struct WeakObservations: Sendable {
+    private struct Reference: Sendable {
         weak let observation: Observation?
     }
 
-    private var byObject: [ObjectIdentifier: [Registration]] = [:]
+    private var references: [Reference] = []
 
-    /// Release the result without a lock: each reference may be the last one.
+    var count: Int { references.count }
+    var all: [Observation] { references.compactMap(\.observation) }
+
+    mutating func add(_ observation: Observation) {
+        references.append(Reference(observation: observation))
+    }
+
+    /// Keeps the observations for which `isKept` is true. Returns all that were alive.
+    mutating func prune(_ isKept: (Observation) -> Bool = { _ in true }) -> [Observation] {
+        let alive = all
+        references = alive.filter(isKept).map(Reference.init)
+        return alive
+    }
+}
+
+/// Registrations that ended while their closures ran. The next removal of the object waits for these closures. The
+/// thread or task that runs a closure holds its registration; after that, what `onMissed` holds is released.
+struct EndingRegistrations: Sendable {
+    private var byObject: [ObjectIdentifier: WeakObservations] = [:]
+
+    /// Release the result without a lock.
     func of(_ object: ObjectIdentifier) -> [Observation] {
-        (byObject[object] ?? []).compactMap(\.observation)
+        byObject[object]?.all ?? []
     }
 
     /// Adds the registration, if its closure is running.
     mutating func add(_ object: ObjectIdentifier, _ observation: Observation) {
-        guard observation.isRunning else { return }
-        byObject[object, default: []].append(Registration(observation: observation))
+        if observation.isRunning { byObject[object, default: WeakObservations()].add(observation) }
     }
 
-    /// Removes the registrations whose closures have returned. Release the result without a lock: each reference may be
-    /// the last one.
+    /// Removes the registrations whose closures have returned. Release the result without a lock.
     mutating func forgetEnded() -> [Observation] {
         var alive: [Observation] = []
-        for (object, registrations) in byObject {
-            let running = registrations.filter { registration in
-                guard let observation = registration.observation else { return false }
-                alive.append(observation)
-                return observation.isRunning
-            }
-            guard running.count < registrations.count else { continue }
-            byObject[object] = running.isEmpty ? nil : running
+        for object in byObject.keys {
+            alive += byObject[object]!.prune(\.isRunning)
+            if byObject[object]!.count == 0 { byObject[object] = nil }
         }
         return alive
     }

@@ -36,7 +36,7 @@ extension SharedNotificationCenter {
         /// this position.
         case after(_ sequence: UInt64, in: UInt64)
 
-        /// Starts after this notification. For a program that stores the last envelope it received, see ``Start``.
+        /// Starts after this notification, as ``Start`` shows for a stored position.
         public static func after(_ envelope: Envelope) -> Start {
             .after(envelope.sequence, in: envelope.incarnation)
         }
@@ -87,8 +87,7 @@ extension SharedNotificationCenter {
 
     /// An element of a raw sequence, and the result of ``PollableObserver/next()``: a notification or a loss.
     ///
-    /// Payloads are the bytes as posted. ``PollableObserver/next()`` returns `.notification` and `.missed` only. It
-    /// throws after the center has ended.
+    /// Payloads are the bytes as posted. ``PollableObserver/next()`` returns `.notification` and `.missed` only.
     ///
     /// ```swift
     /// func line(_ delivery: SharedNotificationCenter.RawDelivery) -> String {
@@ -106,12 +105,9 @@ extension SharedNotificationCenter {
         /// This many notifications were lost before the next one. The name is the lost notifications' name, or a prefix
         /// followed by `*` (`com.example.*`). `nil`: the number is for all observed names together.
         case missed(Int, Name?)
-        /// The following elements come from another center of the same name, with this incarnation. The previous center
-        /// has ended, and the center object follows its name (``Configuration-swift.struct/followsName``). Sequence
-        /// numbers start again.
+        /// As ``Delivery/reopened(incarnation:)``.
         case reopened(incarnation: UInt64)
-        /// The last element: the center has ended or is unusable, for this reason, most often
-        /// ``SharedNotificationError/Code-swift.struct/removed``.
+        /// As ``Delivery/centerEnded(_:)``.
         case centerEnded(SharedNotificationError)
     }
 }

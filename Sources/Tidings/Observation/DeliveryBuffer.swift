@@ -1,5 +1,3 @@
-// The buffer between a dispatcher and a closure or iterator.
-
 #if MUTANTS
     import TidingsCoding
 #endif
@@ -34,9 +32,9 @@ struct DeliveryBuffer {
     private var first = 0
     private var bytes = 0
     /// The items dropped before the first waiting item, since the last `pop`.
-    private var missed = Missed()
+    private var missed = Losses()
     /// The items dropped after the last waiting item.
-    private var missedLast = Missed()
+    private var missedLast = Losses()
     /// The latest `reopened` item that was removed to make room. `pop` returns it first, so it is not lost.
     private var reopened: UInt64?
 
@@ -104,30 +102,30 @@ struct DeliveryBuffer {
         }
         return item
     }
+}
 
-    /// A count of losses, and their name if all of them had the same name.
-    private struct Missed {
-        var count = 0
-        var name: SharedNotificationCenter.Name?
+/// A count of dropped items, and their name if all of them had the same name.
+struct Losses {
+    private(set) var count = 0
+    private var name: SharedNotificationCenter.Name?
 
-        mutating func add(_ item: Item) {
-            let (more, name): (Int, SharedNotificationCenter.Name?) =
-                switch item {
-                case .arrival(let arrival): (1, arrival.name)
-                case .missed(let count, let name): (count, name)
-                case .reopened, .ended: (0, nil)
-                }
-            self.name = count == 0 || self.name == name ? name : nil
-            #if MUTANT_WAITING_MISSED_IN_32_BITS  // Found by: fuzz swift
-                if isMutant("WAITING_MISSED_IN_32_BITS") { _ = UInt32(count) + UInt32(more) }
-            #endif
-            count.add(more)
-        }
+    mutating func add(_ item: Item) {
+        let (more, name): (Int, SharedNotificationCenter.Name?) =
+            switch item {
+            case .arrival(let arrival): (1, arrival.name)
+            case .missed(let count, let name): (count, name)
+            case .reopened, .ended: (0, nil)
+            }
+        self.name = count == 0 || self.name == name ? name : nil
+        #if MUTANT_WAITING_MISSED_IN_32_BITS  // Found by: fuzz swift
+            if isMutant("WAITING_MISSED_IN_32_BITS") { _ = UInt32(count) + UInt32(more) }
+        #endif
+        count.add(more)
+    }
 
-        mutating func take() -> Item? {
-            guard count > 0 else { return nil }
-            defer { self = Missed() }
-            return .missed(count, name)
-        }
+    mutating func take() -> Item? {
+        guard count > 0 else { return nil }
+        defer { self = Losses() }
+        return .missed(count, name)
     }
 }

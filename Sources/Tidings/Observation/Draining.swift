@@ -9,31 +9,43 @@ extension Observation {
     /// Starts the drain that `ObservationMachine.keep` asked for. Without the lock.
     func startDrain() {
         if lane != nil { return startLane() }
-        // The tasks and blocks started here must not capture the closure: it must be released when `cancel()` has
-        // returned. The tasks are detached: the caller may be in the task that ends a suspension, whose task-local
-        // values are not the closure's.
-        let (manner, queue, isAside) = dispatcher.lock.withLock { () -> (Manner?, DispatchQueue?, Bool) in
+        let (manner, queue) = dispatcher.lock.withLock { () -> (Manner?, DispatchQueue?) in
             // A plain closure has a drain only after it was set aside or suspended.
             if case .closure(nil, _) = self.manner, self.queue == nil {
                 self.queue = DispatchQueue(label: "tidings.observer")
             }
-            return (self.manner, self.queue, machine.isAside)
+            return (self.manner, self.queue)
         }
+        schedule(manner, queue, { $0.drain() }, inTask: { while await $0.runNextInTask() {} })
+    }
+
+    /// Calls `body`, or `inTask` for an asynchronous closure, in the context of the closure. False: there is no
+    /// closure.
+    ///
+    /// The tasks and blocks started here must not capture the closure: it must be released when `cancel()` has
+    /// returned. The tasks are detached: the caller may be in the task that ends a suspension, whose task-local values
+    /// are not the closure's.
+    @discardableResult
+    func schedule(
+        _ manner: Manner?, _ queue: DispatchQueue?, _ body: @escaping @Sendable (Observation) -> Void,
+        inTask: @escaping @Sendable (Observation) async -> Void
+    ) -> Bool {
         switch manner {
-        case nil, .pull: break
-        case .closure(let given, _):
-            if let queue = given ?? queue { queue.async { self.drainOnQueue(isTimed: isAside) } }
-        case .mainActor:
-            Task.detached { @MainActor in self.drainOnMainActor() }
-        case .isolated(let actor, _):
-            Task.detached { await self.drain(on: actor) }
-        case .task(let executor, _):
-            startTask(executor) { while await self.runNextInTask() {} }
+        case nil, .pull: return false
+        case .closure(let given, _): (given ?? queue)!.async { body(self) }
+        case .mainActor: Task.detached { @MainActor in body(self) }
+        case .isolated(let actor, _): Task.detached { await self.call(body, on: actor) }
+        case .task(let executor, _): startTask(executor) { await inTask(self) }
         }
+        return true
+    }
+
+    private func call(_ body: @Sendable (Observation) -> Void, on actor: isolated any Actor) {
+        body(self)
     }
 
     /// Starts the task in which the asynchronous closure runs. The task is cancelled with the observation.
-    func startTask(_ executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void) {
+    private func startTask(_ executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void) {
         let number = dispatcher.lock.withLock {
             tasks += 1
             return tasks
@@ -55,13 +67,19 @@ extension Observation {
         while runNext(isTimed: false) {}
     }
 
-    private func drainOnQueue(isTimed: Bool) {
+    /// In the context of a closure that is not asynchronous: handles up to one batch of items.
+    private func drain() {
+        let isTimed = dispatcher.lock.withLock { machine.isAside }
         if draining({ (0..<Self.batch).contains { _ in !runNext(isTimed: isTimed) } }) { return }
         pause()
         startDrain()
     }
 
-    /// Handles one item. False: no item was left, and this drain has ended.
+    /// Handles one item, in the context of a closure that is not asynchronous. False: no item was left, and this drain
+    /// has ended.
+    ///
+    /// The item is taken in that context: after a method of the closure's actor has cancelled the token, the closure
+    /// does not run.
     func runNext(isTimed: Bool) -> Bool {
         guard let (item, manner, _) = take(for: .thread(.current)) else { return false }
         guard isTimed else {
@@ -72,42 +90,6 @@ extension Observation {
         run(manner, with: item)
         let took = Lock.now - begin
         dispatcher.lock.withLock { machine.ran(nanoseconds: took) }
-        return true
-    }
-
-    @MainActor
-    private func drainOnMainActor() {
-        if draining({ (0..<Self.batch).contains { _ in !runNextOnMainActor() } }) { return }
-        pause()
-        startDrain()
-    }
-
-    @MainActor
-    func runNextOnMainActor() -> Bool {
-        switch take(for: .thread(.current)) {
-        case nil: return false
-        case (.arrival(let arrival), .mainActor(let handler), _)?: running(arrival) { handler(arrival) }
-        case (.missed(let count, let name), _, _)?: reportMissed(count, of: name)
-        default: break
-        }
-        return true
-    }
-
-    private func drain(on actor: isolated any Actor) {
-        if draining({ (0..<Self.batch).contains { _ in !runNext(on: actor) } }) { return }
-        pause()
-        startDrain()
-    }
-
-    /// Takes the item on the actor, so that after a method of the actor has cancelled the token, the closure does not
-    /// run.
-    func runNext(on actor: isolated any Actor) -> Bool {
-        switch take(for: .thread(.current)) {
-        case nil: return false
-        case (.arrival(let arrival), .isolated(_, let handler), _)?: running(arrival) { handler(arrival) }
-        case (.missed(let count, let name), _, _)?: reportMissed(count, of: name)
-        default: break
-        }
         return true
     }
 

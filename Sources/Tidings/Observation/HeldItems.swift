@@ -1,9 +1,3 @@
-// The storage for arrivals of a suspended observer.
-
-#if MUTANTS
-    import TidingsCoding
-#endif
-
 /// The items that arrived for an observer while its center was suspended, in order, within bounds. Dropped items are
 /// counted, and reported before the remaining items.
 struct HeldItems {
@@ -40,8 +34,7 @@ struct HeldItems {
     private var size = 0
     /// The index of the last item of each name and subject.
     private var places: [Key: Int] = [:]
-    private var missed = 0
-    private var missedName: SharedNotificationCenter.Name?
+    private var missed = Losses()
 
     init(_ kind: Kind) {
         self.kind = kind
@@ -51,7 +44,7 @@ struct HeldItems {
         }
     }
 
-    var isEmpty: Bool { count == 0 && missed == 0 }
+    var isEmpty: Bool { count == 0 && missed.count == 0 }
 
     /// Whether pushing the item drops nothing. A replaced item does not count as dropped: its behavior asks for the
     /// replacement.
@@ -74,20 +67,17 @@ struct HeldItems {
             if case .missed = item { append(item) }
         case .hold: append(item)
         case .coalesce:
-            if case .arrival(let arrival) = item {
-                let key = Key(arrival)
-                if let place = places[key] { removeItem(at: place) }
-                append(item)
-                places[key] = items.count - 1
-            } else {
-                append(item)
-            }
+            guard case .arrival(let arrival) = item else { return append(item) }
+            let key = Key(arrival)
+            if let place = places[key] { removeItem(at: place) }
+            append(item)
+            places[key] = items.count - 1
         }
     }
 
     /// Moves the report of dropped items, then the remaining items. With `lossless`, the buffer may exceed its bounds.
     mutating func moveAll(to buffer: inout DeliveryBuffer, lossless: Bool = false) {
-        if missed > 0 { buffer.push(.missed(missed, missedName)) }
+        if let missed = missed.take() { buffer.push(missed) }
         for case let item? in items { buffer.push(item, dropping: !lossless) }
         removeAll()
     }
@@ -116,20 +106,8 @@ struct HeldItems {
     private mutating func dropOldest() {
         while first < items.count, items[first] == nil { first += 1 }
         guard first < items.count, let item = removeItem(at: first) else { return }
-        let (lost, name): (Int, SharedNotificationCenter.Name?) =
-            switch item {
-            case .arrival(let arrival): (1, arrival.name)
-            case .missed(let count, let name): (count, name)
-            case .reopened, .ended: (0, nil)
-            }
-        missedName = missed == 0 || missedName == name ? name : nil
-        #if MUTANT_HELD_MISSED_IN_32_BITS  // Found by: fuzz swift
-            if isMutant("HELD_MISSED_IN_32_BITS") { _ = UInt32(missed) + UInt32(lost) }
-        #endif
-        missed.add(lost)
-        if case .arrival(let arrival) = item, case .coalesce = kind {
-            places[Key(arrival)] = nil
-        }
+        missed.add(item)
+        if case .arrival(let arrival) = item, case .coalesce = kind { places[Key(arrival)] = nil }
     }
 
     /// Removes the `nil` elements.
@@ -139,9 +117,7 @@ struct HeldItems {
         guard case .coalesce = kind else { return }
         places.removeAll(keepingCapacity: true)
         for (place, item) in items.enumerated() {
-            if case .arrival(let arrival)? = item {
-                places[Key(arrival)] = place
-            }
+            if case .arrival(let arrival)? = item { places[Key(arrival)] = place }
         }
     }
 }

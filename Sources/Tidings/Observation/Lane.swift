@@ -1,5 +1,3 @@
-// The one order of an object's registrations with one dispatcher.
-
 internal import Dispatch
 
 /// The registrations of one object with one dispatcher, as their owner or by a protocol. They share one order, and at
@@ -107,31 +105,15 @@ extension Observation {
     /// registration was cancelled.
     private func startOne() -> Bool {
         let (manner, queue) = dispatcher.lock.withLock { (self.manner, lane?.queue) }
-        switch manner {
-        case nil, .pull:
-            return false
-        case .closure(let given, _):
-            (given ?? queue)!.async { self.runLane() }
-        case .mainActor:
-            Task.detached { @MainActor in
-                self.runOneOnMainActor()
-                self.leaveLane()
-            }
-        case .isolated(let actor, _):
-            Task.detached {
-                await self.runOne(on: actor)
-                self.leaveLane()
-            }
-        case .task(let executor, _):
-            startTask(executor) {
-                _ = await self.runNextInTask()
-                self.leaveLane()
-            }
-        }
-        return true
+        return schedule(
+            manner, queue, { $0.runLane() },
+            inTask: {
+                _ = await $0.runNextInTask()
+                $0.leaveLane()
+            })
     }
 
-    /// On a queue: handles items while they are for this registration, up to one batch.
+    /// Handles items while they are for this registration, up to one batch.
     private func runLane() {
         let isTimed = dispatcher.lock.withLock { machine.isAside }
         for _ in 0..<Self.batch {
@@ -144,15 +126,6 @@ extension Observation {
             }
         }
         startLane()
-    }
-
-    @MainActor
-    private func runOneOnMainActor() {
-        _ = runNextOnMainActor()
-    }
-
-    private func runOne(on actor: isolated any Actor) {
-        _ = runNext(on: actor)
     }
 
     /// Called after a closure of the lane has returned, in any context.

@@ -105,13 +105,14 @@ final class Observation: @unchecked Sendable {
         if let onMissed { onMissed(count, name) } else { diagnostics.report(.missed(count, name)) }
     }
 
-    /// Runs a synchronous closure. `manner` is the caller's own copy, and is released before this returns. Otherwise
-    /// what the closure holds could be released here after `cancel()` has returned on another thread.
+    /// Runs a closure that is not asynchronous, in its context. `manner` is the caller's own copy, and is released
+    /// before this returns. Otherwise what the closure holds could be released here after `cancel()` has returned on
+    /// another thread.
     func run(_ manner: consuming Manner, with item: Item) {
-        switch (item, manner) {
-        case (.missed(let count, let name), _): reportMissed(count, of: name)
-        case (.arrival(let arrival), .closure(_, let handler)): running(arrival) { handler(arrival) }
-        case (.arrival, _), (.reopened, _), (.ended, _): break
+        switch item {
+        case .missed(let count, let name): reportMissed(count, of: name)
+        case .arrival(let arrival): running(arrival) { manner.call(arrival) }
+        case .reopened, .ended: break
         }
     }
 }
@@ -136,14 +137,6 @@ final class ObservationAnchor: Sendable {
     deinit {
         observation.letGo(after: Lock.now - begin)
         observation.cancel(waiting: true)
-    }
-
-    func cancel(waiting: Bool) {
-        observation.cancel(waiting: waiting)
-    }
-
-    func cancelAndWait() async {
-        await observation.cancelAndWait()
     }
 
     var isCancelled: Bool {

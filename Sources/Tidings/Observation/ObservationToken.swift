@@ -1,11 +1,7 @@
-// The token that a caller holds to keep an observation alive, and to end it.
-
 extension SharedNotificationCenter {
-    /// Keeps an observation alive. The observation ends with ``cancel()``, or when the last copy of the token is
-    /// released.
-    ///
-    /// Releasing the last copy has the same effect as ``cancel()``. An observation with an ``ObserverOptions/owner``
-    /// does not need its token: it ends with ``cancel()``, or when the owner is released.
+    /// Keeps an observation alive. The observation ends with ``cancel()``. Releasing the token's last copy has the same
+    /// effect. An observation with an ``ObserverOptions/owner`` does not need its token: it ends with ``cancel()``, or
+    /// when the owner is released.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -24,7 +20,7 @@ extension SharedNotificationCenter {
         /// `nil`: observing could not start, which has been reported.
         let anchor: ObservationAnchor?
 
-        /// Ends the observation. Idempotent, from any thread; see ``ObservationToken`` for an example.
+        /// Ends the observation, as ``ObservationToken`` shows. Idempotent, from any thread.
         ///
         /// Promise: after this call has returned, the closure is not running and does not run again. If the closure is
         /// running on another thread, this call waits until it returns. Inside the closure itself, this call returns at
@@ -36,27 +32,16 @@ extension SharedNotificationCenter {
         /// closure may need that actor or thread to end. In these contexts, ``cancelAndWait()`` gives the whole
         /// promise.
         public func cancel() {
-            anchor?.cancel(waiting: true)
+            anchor?.observation.cancel(waiting: true)
         }
 
-        /// Ends the observation, and returns when the closure is not running, for every kind of closure.
-        ///
-        /// Inside the closure itself, this call returns at once.
-        ///
-        /// ```swift
-        /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-        /// let center = try SharedNotificationCenter.default
-        /// let token = try center.addObserver(for: TrackChanged.self) { change in
-        ///     try? await Task.sleep(for: .seconds(60))              // ends at once when the token is cancelled
-        ///     print(change.title)
-        /// }
-        /// await token.cancelAndWait()
-        /// ```
+        /// Ends the observation of this ``ObservationToken``, and returns when the closure is not running, for every
+        /// kind of closure. Inside the closure itself, this call returns at once.
         ///
         /// The task of a running asynchronous call is cancelled. If the waiting task itself is cancelled, it still
         /// waits.
         public func cancelAndWait() async {
-            await anchor?.cancelAndWait()
+            await anchor?.observation.cancelAndWait()
         }
 
         /// Whether the observation has ended, for any reason. In a forked child it has always ended. The closure may

@@ -1,4 +1,3 @@
-// The type of all sequences of what a center delivers.
 extension SharedNotificationCenter {
     /// A sequence of what a center delivers. It observes only while it is iterated, or from ``register()`` on.
     ///
@@ -10,7 +9,7 @@ extension SharedNotificationCenter {
     /// for await change in changes { print(change.title) }
     /// ```
     ///
-    /// The functions of a center that return it say what its elements are.
+    /// The center's function that returns it says what its elements are.
     public struct ObservedSequence<Element: Sendable>: AsyncSequence, Sendable {
         /// The sequence does not throw.
         public typealias Failure = Never
@@ -20,9 +19,11 @@ extension SharedNotificationCenter {
         let bounds: DeliveryBuffer.Bounds
         /// `nil`: the item is no element of this sequence.
         let element: @Sendable (Item, Feed) -> Element?
+        /// Receives each iteration's observation, for posts that return only after they have reached it.
+        var settling: (@Sendable (Observation) -> Void)?
 
         /// Registers an observer: the iterator, which is also a sequence, yields what is posted after this call has
-        /// returned. For an example see ``ObservedSequence``.
+        /// returned, as ``ObservedSequence`` shows.
         ///
         /// What is posted before the iteration begins waits in the buffer, whose size the functions of the center
         /// state. What a full buffer drops is reported as missed.
@@ -35,17 +36,19 @@ extension SharedNotificationCenter {
         /// Starts to observe, as ``register()`` does. A failure is reported to
         /// ``SharedNotificationCenter/onDiagnostic``, and the iterator then yields nothing.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(feed: Feed(core: core, subscription: subscription, bounds: bounds), element: element)
+            let feed = Feed(core: core, subscription: subscription, bounds: bounds, notesArrivals: settling != nil)
+            if let settling, let observation = feed.observation { settling(observation) }
+            return Iterator(feed: feed, element: element)
         }
 
-        /// One iteration: it observes from its creation until its last copy is released. Copies share the elements:
-        /// each element goes to one copy. For an example see ``ObservedSequence``.
+        /// One iteration, as ``ObservedSequence`` shows: it observes from its creation until its last copy is released.
+        /// Copies share the elements: each element goes to one copy.
         public struct Iterator: AsyncIteratorProtocol, AsyncSequence, Sendable {
             let feed: Feed
             let element: @Sendable (Item, Feed) -> Element?
 
             /// The next element, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
-            /// later call returns `nil`, too. For an example see ``ObservedSequence``.
+            /// later call returns `nil`, too.
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
                 while let item = await feed.next(isolation: actor) {
                     if let element = element(item, feed) { return element }

@@ -1,5 +1,3 @@
-// The threads of asynchronous closures.
-
 internal import Dispatch
 
 /// The executor of asynchronous closures. It does not use the cooperative pool. Therefore a closure that blocks takes

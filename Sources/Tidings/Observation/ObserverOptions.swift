@@ -29,9 +29,9 @@ extension SharedNotificationCenter {
         ///
         /// After the object is released, no closure is called for it, even if the token is kept. The observation then
         /// ends, at the latest with its next notification. Until then the center object keeps the observation alive, so
-        /// the token may be dropped. All observations of one owner receive their
-        /// notifications in one order, and one at a time; an observation that is lossless, or starts with history, has
-        /// an order of its own. ``SharedNotificationCenter/removeObservers(of:)`` ends all of them.
+        /// the token may be dropped. All observations of one owner receive their notifications in one order, and one at
+        /// a time; an observation that is lossless, or starts with history, has an order of its own.
+        /// ``SharedNotificationCenter/removeObservers(of:)`` ends all of them.
         ///
         /// An owner has one observation for each combination of names, message type and subject. If it registers again
         /// with a closure that runs in the same context (no queue or the same queue, the main actor, a task), the new
@@ -58,18 +58,7 @@ extension SharedNotificationCenter {
         /// ``SharedNotificationCenter/onDiagnostic`` receives them.
         public var onUndecodable: (@Sendable (Notification, any Error) -> Void)?
 
-        /// Creates options. Every argument may be left out.
-        ///
-        /// - Parameters:
-        ///   - subject: ``subject``
-        ///   - start: ``start``
-        ///   - excludingOwnPosts: ``excludesOwnPosts``
-        ///   - lossless: ``isLossless``
-        ///   - owner: ``owner``
-        ///   - queue: ``queue``
-        ///   - executor: ``executor``
-        ///   - onMissed: ``onMissed``
-        ///   - onUndecodable: ``onUndecodable``
+        /// Creates options, each as the property that it sets says. Every argument may be left out.
         public init(
             subject: String? = nil, from start: Start = .now, excludingOwnPosts: Bool = false, lossless: Bool = false,
             owner: (any AnyObject & Sendable)? = nil, queue: DispatchQueue? = nil, executor: (any TaskExecutor)? = nil,
@@ -114,11 +103,8 @@ extension SharedNotificationCenter {
             Names([], prefixes: [prefix])
         }
 
-        /// Some names, and all names with one of some prefixes.
-        ///
-        /// - Parameters:
-        ///   - names: `nil`: all names, and then the prefixes have no effect.
-        ///   - prefixes: the beginnings of more names.
+        /// Some names, and all names with one of some prefixes. With `nil` in place of names: all names, and then the
+        /// prefixes have no effect.
         public init(_ names: [Name]?, prefixes: [String] = []) {
             self.names = names
             self.prefixes = prefixes

@@ -1,5 +1,4 @@
-// The observations that belong to owners, of one center object.
-
+/// The observations that belong to owners, of one center object.
 final class OwnerTable: Sendable {
     /// An owner has one observation for each of these.
     struct RegistrationKey: Hashable {
@@ -35,7 +34,9 @@ final class OwnerTable: Sendable {
         /// registration ends.
         var current: (any AnyObject & Sendable, Manner)? {
             if let owner { return (owner, manner.withLock { $0 }) }
-            table?.remove(address, registrationKey, of: self)
+            // The closure that is being called is not waited for.
+            let ended = table?.take(address, registrationKey) { $0.registration === self }
+            ended?.anchor.observation.cancel(waiting: false)
             return nil
         }
 
@@ -55,18 +56,9 @@ final class OwnerTable: Sendable {
         /// Calls the current closure, in the context of the first one.
         var relay: Manner {
             switch manner.withLock({ $0 }) {
-            case .closure(let queue, _):
-                .closure(queue) { [self] arrival in
-                    if let (owner, manner) = current, case .closure(_, let closure) = manner {
-                        withExtendedLifetime(owner) { closure(arrival) }
-                    }
-                }
-            case .mainActor:
-                .mainActor { [self] arrival in
-                    if let (owner, manner) = current, case .mainActor(let closure) = manner {
-                        withExtendedLifetime(owner) { closure(arrival) }
-                    }
-                }
+            case .closure(let queue, _): .closure(queue) { [self] in call($0) }
+            case .mainActor: .mainActor { [self] in call($0) }
+            case .isolated(let actor, _): .isolated(actor) { [self] in call($0) }
             case .task(let executor, _):
                 .task(executor) { [self] arrival in
                     if let (owner, manner) = current, case .task(_, let closure) = manner {
@@ -74,14 +66,12 @@ final class OwnerTable: Sendable {
                         withExtendedLifetime(owner) {}
                     }
                 }
-            case .isolated(let actor, _):
-                .isolated(actor) { [self] arrival in
-                    if let (owner, manner) = current, case .isolated(_, let closure) = manner {
-                        withExtendedLifetime(owner) { closure(arrival) }
-                    }
-                }
             case .pull: .pull
             }
+        }
+
+        private func call(_ arrival: Arrival) {
+            if let (owner, manner) = current { withExtendedLifetime(owner) { manner.call(arrival) } }
         }
     }
 
@@ -142,10 +132,10 @@ final class OwnerTable: Sendable {
                 entries.count += 1
                 return anchor
             }
-            for anchor in ended { anchor.cancel(waiting: false) }
+            for anchor in ended { anchor.observation.cancel(waiting: false) }
             withExtendedLifetime((references, replaced)) {}
             if let anchor { return anchor }
-            stale?.anchor.cancel(waiting: true)
+            stale?.anchor.observation.cancel(waiting: true)
         }
     }
 
@@ -178,30 +168,22 @@ final class OwnerTable: Sendable {
         let alive = ending.withLock { $0.forgetEnded() }
         withExtendedLifetime(alive) {}
         // Without the lock: this waits for closures, which may add and remove observers.
-        Observation.cancelAll(
-            meant.values.map(\.anchor.observation) + ending.withLock { $0.of(owner) })
+        Observation.cancelAll(meant.values.map(\.anchor.observation) + ending.withLock { $0.of(owner) })
         // Remove the entries only now: a concurrent removal of the owner must find them, and wait.
         for (registrationKey, entry) in meant {
             ending.withLock { $0.add(owner, entry.anchor.observation) }
-            take(owner, registrationKey, of: entry.anchor)
+            _ = take(owner, registrationKey) { $0.anchor === entry.anchor }
         }
     }
 
-    /// The owner was released. Its closure, which is being called, is not waited for.
-    private func remove(_ owner: ObjectIdentifier, _ registrationKey: RegistrationKey, of registration: Registration) {
-        let entry = entries.withLock { entries -> Entry? in
-            guard entries.byOwner[owner]?[registrationKey]?.registration === registration else { return nil }
+    /// Takes the entry out if it is the one that is meant. The caller releases it, without the lock.
+    private func take(
+        _ owner: ObjectIdentifier, _ registrationKey: RegistrationKey, if isMeant: (Entry) -> Bool
+    ) -> Entry? {
+        entries.withLock { entries in
+            guard let entry = entries.byOwner[owner]?[registrationKey], isMeant(entry) else { return nil }
             return Self.take(owner, registrationKey, from: &entries)
         }
-        entry?.anchor.cancel(waiting: false)
-    }
-
-    private func take(_ owner: ObjectIdentifier, _ registrationKey: RegistrationKey, of anchor: ObservationAnchor) {
-        let entry = entries.withLock { entries -> Entry? in
-            guard entries.byOwner[owner]?[registrationKey]?.anchor === anchor else { return nil }
-            return Self.take(owner, registrationKey, from: &entries)
-        }
-        withExtendedLifetime(entry) {}
     }
 
     private static func take(

@@ -1,11 +1,6 @@
-// The observer for a program's own event loop: a descriptor for `poll` or `epoll`, and a function that takes the next
-// delivery.
-
 extension SharedNotificationCenter {
-    /// An observer for a program's own event loop.
-    ///
-    /// It has a descriptor that is readable while a delivery may be available, and a function that takes one delivery
-    /// without waiting.
+    /// An observer for a program's own event loop: a descriptor that is readable while a delivery may be available, and
+    /// a function that takes one delivery without waiting.
     ///
     /// With Dispatch:
     /// ```swift
@@ -13,11 +8,7 @@ extension SharedNotificationCenter {
     /// let source = DispatchSource.makeReadSource(fileDescriptor: observer.fileDescriptor, queue: .main)
     /// source.setEventHandler {
     ///     do {
-    ///         while let delivery = try observer.next() {
-    ///             if case .notification(let notification) = delivery {
-    ///                 print(notification.name, notification.payload.json)
-    ///             }
-    ///         }
+    ///         while let delivery = try observer.next() { print(delivery) }
     ///     } catch {
     ///         print(error)
     ///         source.cancel()
@@ -107,10 +98,7 @@ extension SharedNotificationCenter {
 
         private var notification: Notification {
             defer { observer.dropPayload() }
-            return Notification(
-                name: Name(observer.name),
-                payload: RawPayload(format: PayloadFormat(rawValue: observer.format), bytes: observer.ownedPayload),
-                envelope: observer.facts.envelope(subject: observer.subject, executables))
+            return observer.arrival(for: nil, observer.ownedPayload, executables).notification
         }
     }
 }

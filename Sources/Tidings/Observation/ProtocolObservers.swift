@@ -23,7 +23,7 @@
         func target(of arrival: Arrival) -> (Observer, Int)? {
             guard let method = methods[arrival.name] else { return nil }
             if let observer = reference() { return (observer, method) }
-            anchor.withLock { $0.anchor }?.cancel(waiting: false)
+            anchor.withLock { $0.anchor }?.observation.cancel(waiting: false)
             return nil
         }
     }
@@ -118,9 +118,7 @@
             let removed = meant.compactMapValues(\.observation)
             Observation.cancelAll(removed.values + ending.withLock { $0.of(object) })
             // Remove the entries only now: a concurrent removal of the object must find them, and wait.
-            for observation in removed.values {
-                ending.withLock { $0.add(object, observation) }
-            }
+            for observation in removed.values { ending.withLock { $0.add(object, observation) } }
             var found: [Found?] = []
             entries.withLock { entries in
                 for (registrationKey, old) in meant {

@@ -1,4 +1,5 @@
 // Decoding for observers of a type or a key, and the report of what does not decode.
+
 /// Decodes arrivals as messages of a type, and reports each arrival that does not decode.
 struct Reading<M: SharedNotificationCenter.Message>: Sendable {
     private let undecodable: UndecodableReport
@@ -27,18 +28,8 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
         body(message)
     }
 
-    /// Returns `nil` if the arrival does not decode, which has been reported, or if it reports a cleared retained
-    /// value.
     func message(_ arrival: Arrival) -> M? {
-        guard !arrival.isCleared else { return nil }
-        do {
-            return try arrival.withBytes {
-                try PayloadCoding.message(M.self, format: arrival.format, bytes: $0)
-            }
-        } catch {
-            undecodable.report(arrival, error)
-            return nil
-        }
+        undecodable.decoded(arrival) { try PayloadCoding.message(M.self, format: $0, bytes: $1) }
     }
 }
 
@@ -56,16 +47,8 @@ struct KeyReading<each Argument: Codable & Sendable>: Sendable {
         undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
     }
 
-    /// Returns `nil` if the arrival does not decode, which has been reported, or if it reports cleared retained
-    /// arguments.
     func arguments(_ arrival: Arrival) -> (repeat each Argument)? {
-        guard !arrival.isCleared else { return nil }
-        do {
-            return try arrival.withBytes { try key.arguments(format: arrival.format, bytes: $0) }
-        } catch {
-            undecodable.report(arrival, error)
-            return nil
-        }
+        undecodable.decoded(arrival) { try key.arguments(format: $0, bytes: $1) }
     }
 }
 
@@ -74,6 +57,20 @@ struct UndecodableReport: Sendable {
     /// `nil`: the report goes to the center's diagnostics.
     let onUndecodable: (@Sendable (SharedNotificationCenter.Notification, any Error) -> Void)?
     let diagnostics: Diagnostics
+
+    /// The decoded payload. `nil`: it does not decode, which has been reported, or the arrival reports that the
+    /// retained value was cleared.
+    func decoded<Value>(
+        _ arrival: Arrival, _ decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
+    ) -> Value? {
+        guard !arrival.isCleared else { return nil }
+        do {
+            return try arrival.withBytes { try decode(arrival.format, $0) }
+        } catch {
+            report(arrival, error)
+            return nil
+        }
+    }
 
     @inline(never)
     func report(_ arrival: Arrival, _ error: any Error) {

@@ -1,30 +1,17 @@
 /// A center object's observers of messages with subjects. A post through this object returns only after it has reached
 /// them.
 final class SubjectObservers: Sendable {
-    private struct Reference: Sendable {
-        weak let observation: Observation?
-    }
-
-    private struct State: Sendable {
-        var references: [SharedNotificationCenter.Name: [Reference]] = [:]
-    }
-
     private let generation = Forking.generation
-    private let state = Locked(State())
+    private let byName = Locked<[SharedNotificationCenter.Name: WeakObservations]>([:])
 
     func add(_ observation: Observation, name: SharedNotificationCenter.Name) {
-        // Released without the lock: one may be the last reference.
-        var alive: [Observation] = []
-        state.withLock { state in
+        let alive = byName.withLock { byName in
             // Remove released observations when another one of the same name is added. The list is therefore never
             // longer than the largest number that were alive at one time.
-            state.references[name, default: []].removeAll { reference in
-                guard let observation = reference.observation else { return true }
-                alive.append(observation)
-                return false
-            }
-            state.references[name, default: []].append(Reference(observation: observation))
+            defer { byName[name]!.add(observation) }
+            return byName[name, default: WeakObservations()].prune()
         }
+        // Released without the lock: one may be the last reference.
         withExtendedLifetime(alive) {}
     }
 
@@ -32,7 +19,7 @@ final class SubjectObservers: Sendable {
     private func observations(of name: SharedNotificationCenter.Name, _ subject: String?) -> [Observation] {
         // In a forked child, no dispatcher runs, and another thread of the parent may have held the lock.
         guard generation == Forking.generation else { return [] }
-        return state.withLock { ($0.references[name] ?? []).compactMap(\.observation) }.filter { observation in
+        return byName.withLock { $0[name]?.all ?? [] }.filter { observation in
             let asked = observation.subscription.subject
             return asked == nil || asked.map { ByteText($0) } == subject.map { ByteText($0) }
         }
@@ -86,8 +73,7 @@ extension Observation {
             let before = losses
             let begun = reachedIn
             // After a loss, the notification may never arrive, and after the dispatcher's end it will not. The
-            // observation may still have to move to this center. Once it is in a later center, no notification of this
-            // center is left to arrive.
+            // observation may have to move to this center first; in a later center, none of this center will arrive.
             while losses == before, !machine.isCancelled, !dispatcher.roles.isStopped,
                 reachedIn == incarnation
                     ? reached <= sequence : reachedIn == begun && !dispatcher.incarnations.contains(incarnation)

@@ -66,24 +66,32 @@ extension ObserverHandle {
     func add(
         _ subscription: Subscription, told: (SharedNotificationCenter.Name?, UInt32) -> Void
     ) throws(SharedNotificationError) {
-        let (retained, history) = (
-            subscription.start == .now || subscription.start == .oldest, subscription.start != .now
-        )
-        guard subscription.names != nil else {
-            return told(nil, try add(name: nil, subject: nil, retained: retained, history: history))
-        }
-        for name in subscription.leastNames {
-            told(
-                name, try add(name: name.rawValue, subject: subscription.subject, retained: retained, history: history))
-        }
+        let (start, subject) = (subscription.start, subscription.subject)
+        let (retained, history) = (start == .now || start == .oldest, start != .now)
         // The C library can't restrict all names, or a prefix, to one subject. `matches` checks the subject.
-        for prefix in subscription.leastPrefixes {
-            told(
-                nil,
-                prefix.isEmpty
-                    ? try add(name: nil, subject: nil, retained: retained, history: history)
-                    : try add(prefix: prefix, retained: retained, history: history))
+        guard subscription.names != nil else { return told(nil, try add(nil, retained: retained, history: history)) }
+        for name in subscription.leastNames {
+            told(name, try add(name.rawValue, subject: subject, retained: retained, history: history))
         }
+        for prefix in subscription.leastPrefixes {
+            let all = prefix.isEmpty
+            told(nil, try add(all ? nil : prefix, isPrefix: !all, retained: retained, history: history))
+        }
+    }
+
+    /// The current delivery, for an observation of that name.
+    @inline(__always)
+    func arrival(
+        for name: SharedNotificationCenter.Name?, _ bytes: Arrival.Bytes, _ origin: Arrival.Origin
+    ) -> Arrival {
+        Arrival(name: name ?? SharedNotificationCenter.Name(self.name), format: format, bytes: bytes, origin: origin)
+    }
+
+    /// The current delivery, to be kept.
+    func arrival(
+        for name: SharedNotificationCenter.Name?, _ bytes: [UInt8], _ executables: ExecutableNames
+    ) -> Arrival {
+        arrival(for: name, .owned(bytes), .envelope(facts.envelope(subject: subject, executables)))
     }
 
     var facts: Arrival.Facts {
@@ -114,6 +122,15 @@ enum Manner: Sendable {
     case isolated(any Actor, @Sendable (Arrival) -> Void)
     /// A sequence's iterator takes the items.
     case pull
+
+    /// Calls a closure that is not asynchronous. Call this in the closure's context.
+    func call(_ arrival: Arrival) {
+        switch self {
+        case .closure(_, let handler), .isolated(_, let handler): handler(arrival)
+        case .mainActor(let handler): MainActor.assumeIsolated { handler(arrival) }
+        case .task, .pull: break
+        }
+    }
 }
 
 /// Receives the number of losses and their name; `nil`: the number is for all observed names.

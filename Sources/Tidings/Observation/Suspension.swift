@@ -1,5 +1,3 @@
-// What a suspended center object holds back: an observer's behavior, and the observations that are suspended.
-
 extension SharedNotificationCenter {
     /// What happens to notifications that arrive for an observer while its center object is suspended.
     ///
@@ -12,8 +10,6 @@ extension SharedNotificationCenter {
     /// for _ in 0..<3 { try center.post(name: "com.example.changed") }
     /// center.resume()                                                         // now they come
     /// ```
-    ///
-    /// See ``SharedNotificationCenter/isSuspended``.
     public struct SuspensionBehavior: Hashable, Sendable {
         /// `nil`: suspension has no effect.
         let kind: HeldItems.Kind?
@@ -27,17 +23,14 @@ extension SharedNotificationCenter {
         /// Notifications are delivered as if the center object were not suspended.
         public static let deliverImmediately = SuspensionBehavior(kind: nil)
 
-        /// The last notification of each name and object (subject) waits. For an example see ``SuspensionBehavior``.
-        ///
+        /// The last notification of each name and object (subject) waits; given as ``SuspensionBehavior`` shows.
         /// At most `limit` notifications wait (at least 1; at most 64 MiB in total). Beyond that, the oldest waiting
         /// notifications are dropped, and reported as missed before the remaining ones.
         public static func coalesce(limit: Int) -> SuspensionBehavior {
             SuspensionBehavior(kind: .coalesce(limit: limit))
         }
 
-        /// Notifications wait, at most `limit` (at least 1; at most 64 MiB in total). For an example see
-        /// ``SuspensionBehavior``.
-        ///
+        /// Notifications wait, at most `limit` (at least 1; at most 64 MiB in total), as ``SuspensionBehavior`` shows.
         /// Beyond that, the oldest are dropped, and reported as missed before the remaining ones.
         public static func hold(limit: Int) -> SuspensionBehavior {
             SuspensionBehavior(kind: .hold(limit: limit))
@@ -50,15 +43,11 @@ final class Suspension: Sendable {
     struct State {
         var isSet = false
         var depth = 0
-        fileprivate var observations: [Reference] = []
+        fileprivate var observations = WeakObservations()
         /// At this count of references, those to released observations are removed.
         fileprivate var limit = 16
 
         fileprivate var isSuspended: Bool { isSet || depth > 0 }
-    }
-
-    fileprivate struct Reference: Sendable {
-        weak let observation: Observation?
     }
 
     // At a fork, another thread of the parent may hold the lock, so a forked child has a state of its own.
@@ -75,20 +64,18 @@ final class Suspension: Sendable {
             let before = state.isSuspended
             body(&state)
             guard state.isSuspended != before else { return [] }
-            return state.observations.compactMap { reference in
-                guard let observation = reference.observation else { return nil }
-                alive.append(observation)
-                guard !observation.dispatcher.isForked else { return nil }
-                let keeps = observation.dispatcher.lock.withLock { () -> ObservationMachine.Keeps in
-                    if before {
-                        // A leader may wait for room in the held notifications.
-                        observation.dispatcher.lock.wakeAll()
-                        return observation.resumes()
+            alive = state.observations.all
+            return alive.filter { observation in
+                guard !observation.dispatcher.isForked else { return false }
+                return observation.dispatcher.lock.withLock {
+                    guard before else {
+                        observation.machine.suspend()
+                        return false
                     }
-                    observation.machine.suspend()
-                    return .ignore
+                    // A leader may wait for room in the held notifications.
+                    observation.dispatcher.lock.wakeAll()
+                    return observation.resumes() == .keptAndDrain
                 }
-                return keeps == .keptAndDrain ? observation : nil
             }
         }
         for observation in resumed { observation.startDrain() }
@@ -105,14 +92,10 @@ final class Suspension: Sendable {
         return try state.withLock { (state) throws(SharedNotificationError) in
             let anchor = try observe(HeldItems(kind), state.isSuspended)
             if state.observations.count >= state.limit {
-                state.observations.removeAll { reference in
-                    guard let observation = reference.observation else { return true }
-                    alive.append(observation)
-                    return false
-                }
+                alive = state.observations.prune()
                 state.limit = max(16, 2 * state.observations.count)
             }
-            state.observations.append(Reference(observation: anchor.observation))
+            state.observations.add(anchor.observation)
             return anchor
         }
     }

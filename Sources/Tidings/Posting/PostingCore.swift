@@ -33,24 +33,15 @@ final class PostingCore: Sendable {
             return try withUnsafeBytes(of: message) { (value) throws(SharedNotificationError) in
                 try postBitwise(value: value, to: publisher, flags)
             }
-        case .json:
-            return try post(
-                encoded(M.name) { try PayloadCoding.jsonBytes(of: message) }, .json, M.name, to: publisher,
-                flags: flags
-            )
-        case .custom(let coder):
-            return try post(
-                encoded(M.name) { try coder.encode(message) }, coder.format, M.name, to: publisher, flags: flags)
+        case .json, .custom:
+            return try post(try payload(of: message), M.name, to: publisher, flags)
         }
     }
 
     func post(
         _ payload: RawPayload, name: Name, subject: String?, as type: Any.Type? = nil, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
-        try post(
-            payload.bytes, payload.format, name,
-            to: try publishers.publisher(for: name, subject: subject, as: type),
-            flags: flags)
+        try post(payload, name, to: try publishers.publisher(for: name, subject: subject, as: type), flags)
     }
 
     /// Posts a value under a name, as CBOR.
@@ -61,15 +52,11 @@ final class PostingCore: Sendable {
     ) throws(SharedNotificationError) -> UInt64 {
         // Keeps the publishers open until the post is done.
         defer { withExtendedLifetime(self) {} }
-        return try postCBOR(
-            to: try publishers.publisher(for: name, subject: subject, as: type), flags, what: name
-        ) {
-            try CBORPayloadEncoder().encode(value, into: &$0)
-        }
+        let publisher = try publishers.publisher(for: name, subject: subject, as: type)
+        return try postCBOR(to: publisher, flags, what: name) { try CBORPayloadEncoder().encode(value, into: &$0) }
     }
 
-    // MARK: Payloads that are posted later
-
+    /// The payload of a post that is not encoded in place.
     func payload<M: Message>(of message: M) throws(SharedNotificationError) -> RawPayload {
         switch M.encoding.kind {
         case .cbor:
@@ -94,22 +81,24 @@ final class PostingCore: Sendable {
     func state<M: Message>(message: M.Type) throws(SharedNotificationError) -> M? {
         // The cache closes its publishers when it is released, so it must live until the state is read.
         defer { withExtendedLifetime(self) {} }
-        let publisher = try publishers.publisherToRead(for: M.self)
-        return try state(of: publisher, M.name) { format, bytes in
-            try PayloadCoding.message(M.self, format: format, bytes: bytes)
+        link.lookAgain()
+        return try state(of: try publishers.publisher(for: M.self, subject: nil), M.name) {
+            try PayloadCoding.message(M.self, format: $0, bytes: $1)
         }
     }
 
     func state<Value: Decodable>(
         _ type: Value.Type, name: Name
     ) throws(SharedNotificationError) -> Value? {
-        try state(of: try publishers.publisherToRead(for: name), name) { format, bytes in
-            try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: format), bytes: bytes)
+        link.lookAgain()
+        return try state(of: try publishers.publisher(for: name, subject: nil), name) {
+            try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: $0), bytes: $1)
         }
     }
 
     func rawState(name: Name) throws(SharedNotificationError) -> RawPayload? {
-        guard let (format, bytes) = try publishers.publisherToRead(for: name).state() else { return nil }
+        link.lookAgain()
+        guard let (format, bytes) = try publishers.publisher(for: name, subject: nil).state() else { return nil }
         return RawPayload(format: PayloadCoding.Format(rawValue: format), bytes: bytes)
     }
 
@@ -117,11 +106,16 @@ final class PostingCore: Sendable {
         try publishers.publisher(for: name, subject: nil).clearStateUnlessStuck(timeout: timeout)
     }
 
+    /// - Parameters:
+    ///   - posted: the type that a key's arguments are posted as.
+    ///   - needed: how many arguments a payload must have.
     func state<Value>(
         name: Name, posted: Any.Type, as type: Value.Type, needed: @autoclosure () -> Int,
         decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
     ) throws(SharedNotificationError) -> Value? {
-        let publisher = try publishers.publisher(for: name, readAs: type, posted: posted, needed: needed())
+        link.lookAgain()
+        let publisher = try publishers.publisher(
+            for: name, subject: nil, as: type, posted: posted, needed: needed())
         return try state(of: publisher, name, decode: decode)
     }
 
@@ -201,14 +195,13 @@ final class PostingCore: Sendable {
     }
 
     private func post(
-        _ bytes: [UInt8], _ format: PayloadCoding.Format, _ name: @autoclosure () -> Name, to publisher: Publisher,
-        flags: PostFlags
+        _ payload: RawPayload, _ name: @autoclosure () -> Name, to publisher: Publisher, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
-        if bytes.count >= LargePosts.size { largePosts.note(name()) }
+        if payload.bytes.count >= LargePosts.size { largePosts.note(name()) }
         // Not `bytes.withUnsafeBytes`: that loses the error's type.
-        let span = bytes.span.bytes
+        let span = payload.bytes.span.bytes
         return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
-            try publisher.postUnlessStuck(bytes, format: format.rawValue, flags: flags)
+            try publisher.postUnlessStuck(bytes, format: payload.format.rawValue, flags: flags)
         }
     }
 

@@ -1,5 +1,4 @@
-// Posts from a lossless observer's closure. Such a post may wait for the observer itself, which goes on only after the
-// closure has returned.
+// Posts from a lossless observer's closure: they may wait for the observer itself, which then waits for the closure.
 
 extension Publisher {
     /// Posts. Fails before its timeout if it waits for the observer whose closure makes the post.

@@ -1,4 +1,3 @@
-// The waiting posts of a center object, and the dispatch queue that posts them.
 internal import Dispatch
 
 /// Holds the posts that wait, and posts them when they are due.

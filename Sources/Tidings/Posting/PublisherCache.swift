@@ -76,46 +76,19 @@ final class PublisherCache: Sendable {
         return contents.byType.insert(new.kept, for: ObjectIdentifier(type)).publisher
     }
 
-    /// - Parameter type: the one type that is posted there; `nil`: values of any type.
+    /// - Parameters:
+    ///   - type: the one type that is posted or read there; `nil`: values of any type.
+    ///   - posted: the type that values are posted as, if that differs.
+    ///   - needed: for a key that is read, how many arguments a payload must have.
     func publisher(
-        for name: SharedNotificationCenter.Name, subject: String?, as type: Any.Type? = nil, fingerprint: UInt64 = 0
+        for name: SharedNotificationCenter.Name, subject: String?, as type: Any.Type? = nil, fingerprint: UInt64 = 0,
+        posted: Any.Type? = nil, needed: @autoclosure () -> Int? = nil
     ) throws(SharedNotificationError) -> Publisher {
         let contents = contents.object
         let key = Key(name: name, subject: subject.map { ByteText($0) }, type: type.map { ObjectIdentifier($0) })
         if let found = found(key, contents) { return Publisher(found, fingerprint: fingerprint) }
-        if let type { types.note(type, name: name) }
+        if let type { types.note(posted ?? type, name: name, needed: needed()) }
         return Publisher(try opened(key, subject), fingerprint: fingerprint)
-    }
-
-    /// The publisher that a key's arguments are read from.
-    ///
-    /// - Parameters:
-    ///   - type: of the arguments as they are read, which differs from the type that they are posted as.
-    ///   - needed: how many arguments a payload must have.
-    func publisher<Value>(
-        for name: SharedNotificationCenter.Name, readAs type: Value.Type, posted: Any.Type,
-        needed: @autoclosure () -> Int
-    ) throws(SharedNotificationError) -> Publisher {
-        link.lookAgain()
-        let contents = contents.object
-        let key = Key(name: name, subject: nil, type: ObjectIdentifier(type))
-        if let found = found(key, contents) { return Publisher(found, fingerprint: 0) }
-        types.note(posted, name: name, needed: needed())
-        return Publisher(try opened(key, nil), fingerprint: 0)
-    }
-
-    /// The publisher that a message's state is read from.
-    func publisherToRead(
-        for type: any SharedNotificationCenter.Message.Type
-    ) throws(SharedNotificationError) -> Publisher {
-        link.lookAgain()
-        return try publisher(for: type, subject: nil)
-    }
-
-    /// The publisher that a name's state is read from.
-    func publisherToRead(for name: SharedNotificationCenter.Name) throws(SharedNotificationError) -> Publisher {
-        link.lookAgain()
-        return try publisher(for: name, subject: nil)
     }
 
     /// The cached publisher. A publisher of a center that this object has left is not used.

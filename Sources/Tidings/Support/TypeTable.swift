@@ -5,8 +5,7 @@ import Synchronization
 /// The table is an array of linked chains, indexed by a few bits of the type's address. A link is complete before one
 /// compare-and-exchange puts it at the head of its chain, and it never changes afterwards. Links are freed only with
 /// the table. So a lookup only follows pointers, and is valid at any moment, also in a child that was forked during an
-/// insertion. There are as many links as requested types: the runtime itself keeps more
-/// memory for each type.
+/// insertion. There are as many links as requested types: the runtime itself keeps more memory for each type.
 final class TypeTable<Value: BitwiseCopyable & Sendable>: Sendable {
     private struct Link {
         let type: ObjectIdentifier

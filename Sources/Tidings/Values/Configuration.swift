@@ -1,4 +1,3 @@
-// What a center is opened or created with.
 extension SharedNotificationCenter {
     /// Sizes and access of a center. A property that is `nil` has its default.
     ///
@@ -52,10 +51,9 @@ extension SharedNotificationCenter {
         /// The number of the user that owns the center. Default: this process's user. Another user's center is never
         /// created.
         public var owner: UInt32?
-        /// Opens the center with read permission only: to observe, and to read state and statistics.
-        ///
-        /// Posting throws ``SharedNotificationError/Code/notPermitted``, and so does adding a lossless observer.
-        /// Nothing that this process does can stop or damage other participants.
+        /// Opens the center with read permission only: to observe, and to read state and statistics. Posting throws
+        /// ``SharedNotificationError/Code/notPermitted``, and so does adding a lossless observer. Nothing that this
+        /// process does can stop or damage other participants.
         public var isReadOnly: Bool
         /// Opens the center even in a directory where another user may rename files, and so replace the center.
         ///
@@ -63,8 +61,7 @@ extension SharedNotificationCenter {
         /// if its user is not root, this process's user or ``owner``. If this is false, opening a center there throws
         /// ``SharedNotificationError/Code/notPermitted``. The directory's parents are not checked.
         public var allowsSharedDirectory: Bool
-        /// Whether opening may create a center, and whether it may open an existing one. Default:
-        /// ``Creation/ifNeeded``.
+        /// Whether opening may create a center, or open an existing one. Default: ``Creation/ifNeeded``.
         public var creation: Creation
         /// Whether the center object and its observers go on in the next center of the name when this one ends.
         ///
@@ -82,23 +79,12 @@ extension SharedNotificationCenter {
         /// Each post looks its name up again, which costs about as much as a subject does.
         public var followsName: Bool
 
-        /// A configuration with the given values, and defaults for all other values.
-        ///
-        /// The values are checked when a center is opened with the configuration.
+        /// A configuration with the given values, and defaults for all others. Opening a center checks them.
         public init(
-            directory: String? = nil,
-            maximumPayloadSize: Int? = nil,
-            slots: Int? = nil,
-            participants: Int? = nil,
-            observers: Int? = nil,
-            names: Int? = nil,
-            permissions: UInt32? = nil,
-            group: UInt32? = nil,
-            owner: UInt32? = nil,
-            isReadOnly: Bool = false,
-            allowsSharedDirectory: Bool = false,
-            creation: Creation = .ifNeeded,
-            followsName: Bool = false
+            directory: String? = nil, maximumPayloadSize: Int? = nil, slots: Int? = nil, participants: Int? = nil,
+            observers: Int? = nil, names: Int? = nil, permissions: UInt32? = nil, group: UInt32? = nil,
+            owner: UInt32? = nil, isReadOnly: Bool = false, allowsSharedDirectory: Bool = false,
+            creation: Creation = .ifNeeded, followsName: Bool = false
         ) {
             self.directory = directory
             self.maximumPayloadSize = maximumPayloadSize

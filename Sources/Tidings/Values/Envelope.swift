@@ -1,4 +1,3 @@
-// What an observer learns about a notification besides its payload: `Envelope` and `Poster`.
 #if canImport(FoundationEssentials)
     public import struct FoundationEssentials.Date
 #else
@@ -67,11 +66,9 @@ extension SharedNotificationCenter {
     /// The description is not verified: a process with write access to the center can write any values.
     ///
     /// ```swift
-    /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(forNames: .all) { notification in
+    /// let token = try SharedNotificationCenter.default.addObserver(forNames: .all) { notification in
     ///     let poster = notification.envelope.poster
-    ///     let program = poster.executable ?? "a program that has left"
-    ///     print("\(notification.name) from \(program) (\(poster.pid)), user \(poster.uid)")
+    ///     print(poster.executable ?? "a program that has left", poster.pid, poster.uid)
     /// }
     /// ```
     public struct Poster: Hashable, Sendable {

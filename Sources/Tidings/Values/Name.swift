@@ -18,34 +18,22 @@ extension SharedNotificationCenter {
         public var rawValue: String
 
         /// A name of that text. Its first use checks that it has 1 to 255 bytes of UTF-8.
-        public init(rawValue: String) {
-            self.rawValue = rawValue
-        }
+        public init(rawValue: String) { self.rawValue = rawValue }
 
         /// A name of that text.
-        public init(_ rawValue: String) {
-            self.rawValue = rawValue
-        }
+        public init(_ rawValue: String) { self.rawValue = rawValue }
 
         /// The pattern for all names with a prefix, for fields that hold a name.
-        package init(beginningWith prefix: String) {
-            rawValue = prefix + "*"
-        }
+        package init(beginningWith prefix: String) { rawValue = prefix + "*" }
 
         /// A name written as a literal.
-        public init(stringLiteral value: String) {
-            rawValue = value
-        }
+        public init(stringLiteral value: String) { rawValue = value }
 
         /// Whether the bytes of both texts are equal.
-        public static func == (one: Name, other: Name) -> Bool {
-            ByteText(one.rawValue) == ByteText(other.rawValue)
-        }
+        public static func == (one: Name, other: Name) -> Bool { ByteText(one.rawValue) == ByteText(other.rawValue) }
 
         /// Hashes the text's bytes.
-        public func hash(into hasher: inout Hasher) {
-            ByteText(rawValue).hash(into: &hasher)
-        }
+        public func hash(into hasher: inout Hasher) { ByteText(rawValue).hash(into: &hasher) }
 
         /// The text.
         public var description: String { rawValue }

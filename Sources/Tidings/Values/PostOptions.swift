@@ -1,4 +1,3 @@
-// The options of a post, as one value.
 extension SharedNotificationCenter {
     /// How a notification is posted. Every function that posts takes these options.
     ///
@@ -35,13 +34,7 @@ extension SharedNotificationCenter {
             set { bits = bits & ~2 | (newValue ? 2 : 0) }
         }
 
-        /// Creates options. Every argument may be left out.
-        ///
-        /// - Parameters:
-        ///   - subject: ``subject``
-        ///   - retain: ``isRetained``
-        ///   - timeout: ``timeout``
-        ///   - deliverImmediately: ``deliversImmediately``
+        /// Creates options, each as the property that it sets says. Every argument may be left out.
         @inlinable
         public init(
             subject: String? = nil, retain: Bool = false, timeout: Duration? = nil, deliverImmediately: Bool = false

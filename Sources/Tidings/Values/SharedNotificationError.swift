@@ -20,15 +20,14 @@
 ///   in a forked child, because the child takes a participant entry of its own.
 /// - ``Code-swift.struct/system(_:)``: no memory, or the program closed the center's own descriptor.
 public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of failure. Programs decide by it, as ``SharedNotificationError`` shows.
-    ///
-    /// Later versions add kinds, so a `switch` over them has a `default`.
+    /// The kind of failure. Programs decide by it, as ``SharedNotificationError`` shows. Later versions add kinds, so a
+    /// `switch` over them has a `default`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private let name: String
         /// The error number of the operating system, with ``system(_:)``; `nil` with every other kind.
         public let errno: Int32?
 
-        /// The kind's own name, and the error number if there is one. For an example see ``SharedNotificationError``.
+        /// The kind's own name, and the error number if there is one.
         public var description: String { errno.map { "\(name)(\($0))" } ?? name }
 
         private init(_ name: String, errno: Int32? = nil) {
@@ -59,8 +58,8 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         public static let notFound = Code("notFound")
         /// There is such a center already.
         public static let exists = Code("exists")
-        /// A lossless observer is a whole ring behind (with a timeout: it still was at the end). Or all
-        /// chunks for payloads of that size hold retained values or are being written. Nothing was posted.
+        /// A lossless observer is a whole ring behind (with a timeout: it still was at the end). Or all chunks for
+        /// payloads of that size hold retained values or are being written. Nothing was posted.
         public static let full = Code("full")
         /// The center was removed, deleted or replaced: open it again. Opening and removing throw this if another
         /// process has been removing the center for two seconds.
@@ -78,8 +77,7 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         public static let decodingFailed = Code("decodingFailed")
         /// This object belongs to the parent process; a forked child must open the center itself for this operation.
         public static let forked = Code("forked")
-        /// Any other error of the operating system, as an `errno`. For an example of codes see
-        /// ``SharedNotificationError``.
+        /// Any other error of the operating system, as an `errno`; handled as ``SharedNotificationError`` shows.
         public static func system(_ errno: Int32) -> Code { Code("system", errno: errno) }
     }
 
@@ -95,8 +93,7 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
     /// ``Code-swift.struct/decodingFailed``. Two errors are equal if their code and message are.
     public let underlyingError: (any Error)?
 
-    /// Creates an error of that kind with that line, as the library throws it. For replacements of the library in
-    /// tests.
+    /// Creates an error, as the library throws it. For replacements of the library in tests.
     public init(_ code: Code, message: String, underlyingError: (any Error)? = nil) {
         self.code = code
         self.message = message

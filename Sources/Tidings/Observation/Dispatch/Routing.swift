@@ -93,7 +93,7 @@ extension Dispatcher {
                         // In the C observer's memory. It stays there during the closure: see `look()`.
                         payload = .borrowed(observer.payload)
                     }
-                    let arrival = arrival(
+                    let arrival = observer.arrival(
                         for: name, payload,
                         .facts(observer.facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
                     let sequence = observer.isOwn ? observer.sequence : nil
@@ -114,9 +114,8 @@ extension Dispatcher {
                 } else {
                     let bytes = owned ?? observer.ownedPayload
                     owned = bytes
-                    let envelope = observer.facts.envelope(subject: observer.subject, executables)
                     keep(
-                        .arrival(arrival(for: name, .owned(bytes), .envelope(envelope))), for: observation,
+                        .arrival(observer.arrival(for: name, bytes, executables)), for: observation,
                         isImmediate: observer.isImmediate)
                 }
             case .done(let routed):
@@ -173,16 +172,6 @@ extension Dispatcher {
     @inline(__always)
     private func routes(to observation: Observation) -> Bool {
         observer.missed != nil || observation.subscription.matches(observer)
-    }
-
-    /// The current delivery, for an observation of that name.
-    @inline(__always)
-    private func arrival(
-        for name: SharedNotificationCenter.Name?, _ bytes: Arrival.Bytes, _ origin: Arrival.Origin
-    ) -> Arrival {
-        Arrival(
-            name: name ?? SharedNotificationCenter.Name(observer.name), format: observer.format, bytes: bytes,
-            origin: origin)
     }
 
     /// Puts an item into the observation's buffer. If the observation is lossless, waits for room.
