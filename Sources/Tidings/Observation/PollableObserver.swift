@@ -106,7 +106,10 @@ extension SharedNotificationCenter {
         }
 
         private var notification: Notification {
-            defer { observer.dropPayload() }
+            defer {
+                observer.dropPayload()
+                observer.payloadWasKept(true)
+            }
             return Notification(
                 name: Name(observer.name),
                 payload: RawPayload(format: PayloadFormat(rawValue: observer.format), bytes: observer.ownedPayload),
