@@ -270,7 +270,8 @@ extension ObserverHandle {
     /// where a buffer would need another copy. Called after the delivery was served.
     @inline(__always)
     func payloadWasKept(_ kept: Bool) {
-        guard delivery.pointee.size >= LentMemory.leastKept, kept != (lent.least == LentMemory.leastKept) else { return }
+        guard delivery.pointee.size >= LentMemory.leastKept, kept != (lent.least == LentMemory.leastKept)
+        else { return }
         lent.lend(to: observer, kept: kept)
     }
 
