@@ -96,8 +96,10 @@ extension SharedNotificationCenter {
         /// A notification of the name has arrived, retained or not; `nil`: after a loss, or in another center.
         private func arrived(_ arrival: Arrival?) {
             do throws(SharedNotificationError) { try refresh() } catch {
-                guard let arrival else { return core.diagnostics.report(.observerFailed(name, error)) }
-                UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics).report(arrival, error)
+                guard let arrival, error.code == .decodingFailed, let cause = error.underlyingError else {
+                    return core.diagnostics.report(.observerFailed(name, error))
+                }
+                UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics).report(arrival, cause)
             }
         }
 
