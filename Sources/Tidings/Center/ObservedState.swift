@@ -75,7 +75,8 @@ extension SharedNotificationCenter {
         ///
         /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`,
         ///   `.removed`, `.notPermitted` (the center was opened read-only). The value is not set then.
-        ///   `.decodingFailed` if a process has meanwhile set a value that does not decode as `Value`.
+        ///   After it was set: `.decodingFailed` if a process has meanwhile set a value that does not decode as
+        ///   `Value`, `.system` (`EBUSY`) if other processes replaced the value each time it was copied.
         public func set(_ value: Value) throws(SharedNotificationError) {
             try post(value)
             try refresh()
@@ -87,7 +88,7 @@ extension SharedNotificationCenter {
         /// When this call returns, ``value`` is `nil`, or a newer value.
         ///
         /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; the value is not
-        ///   cleared then. `.decodingFailed` if a process has meanwhile set a value that does not decode as `Value`.
+        ///   cleared then. After it was cleared: `.decodingFailed` and `.system` (`EBUSY`), as `set(_:)`.
         public func clear() throws(SharedNotificationError) {
             try posting.clearState(name: name)
             try refresh()

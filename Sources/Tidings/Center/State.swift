@@ -74,7 +74,8 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// - Parameter type: the type to decode; its name is the value's name.
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not an `M`, `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not an `M`, `.invalidName`,
+    ///   `.system` (`EBUSY`: other processes replaced the value each time it was copied).
     public func state<M: Message>(
         for type: M.Type = M.self
     ) throws(SharedNotificationError) -> M? {
@@ -90,7 +91,8 @@ extension SharedNotificationCenter {
     /// - Parameters:
     ///   - name: the value's name.
     ///   - type: the type to decode.
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not a `Value`, `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not a `Value`, `.invalidName`,
+    ///   `.system` (`EBUSY`: other processes replaced the value each time it was copied).
     public func state<Value: Decodable>(
         for name: Name, as type: Value.Type = Value.self
     ) throws(SharedNotificationError) -> Value? {
@@ -104,7 +106,8 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// - Parameter name: the value's name.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.system` (`EBUSY`: other processes replaced the value
+    ///   each time it was copied).
     public func rawState(for name: Name) throws(SharedNotificationError) -> RawPayload? {
         try posting.rawState(name: name)
     }
@@ -161,7 +164,7 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not match the key,
-    ///   `.invalidName`.
+    ///   `.invalidName`, `.system` (`EBUSY`: other processes replaced the value each time it was copied).
     public func state<each Argument>(
         for key: Key<repeat each Argument>
     ) throws(SharedNotificationError) -> (repeat each Argument)? {
