@@ -71,7 +71,7 @@ extension SharedNotificationCenter {
         /// try volume.clear()
         /// ```
         ///
-        /// Waits for no other process or thread.
+        /// Waits as `post(_:options:)` of the center does.
         ///
         /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`,
         ///   `.removed`, `.notPermitted` (the center was opened read-only). The value is not set then.
@@ -123,8 +123,8 @@ extension SharedNotificationCenter {
     ///   - name: the name of the retained value.
     ///   - type: the type that the value is encoded from (as CBOR) and decoded as.
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not decode as `Value`; as
-    ///   for any observer `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`,
-    ///   `.system`.
+    ///   for any observer `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.removed`,
+    ///   `.forked`, `.system` (also `EBUSY`, as ``state(for:as:)``).
     @MainActor
     public func observedState<Value: Codable & Sendable>(
         for name: Name, as type: Value.Type = Value.self
@@ -150,8 +150,8 @@ extension SharedNotificationCenter {
     /// - Parameter type: the message type. The value is retained under its ``Message/name``, in its
     ///   ``Message/encoding``.
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not decode as `M`; as for
-    ///   any observer `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`,
-    ///   `.system`.
+    ///   any observer `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.removed`,
+    ///   `.forked`, `.system` (also `EBUSY`, as ``state(for:as:)``).
     @MainActor
     public func observedState<M: Message>(
         for type: M.Type = M.self

@@ -35,8 +35,9 @@ extension SharedNotificationCenter {
     ///   of the token is released (with ``ObserverOptions/owner``: when the owner is released).
     /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.invalidArgument` (a queue for a
     ///   closure with an isolation, or an executor for one that is not asynchronous), `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
-    ///   thread, or no memory).
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.removed` (the center has
+    ///   ended, and this object does not follow its name), `.otherIncarnation` (a start in the order of another
+    ///   center), `.forked`, `.system` (no thread, or no memory).
     public func addObserver<M: Message>(
         for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @isolated(any) @Sendable (M) -> Void
@@ -62,7 +63,7 @@ extension SharedNotificationCenter {
     /// Otherwise the same as without the envelope: `addObserver(for:options:using:)`.
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   `.tooManyObservers`, `.notPermitted`, `.removed`, `.otherIncarnation`, `.forked`, `.system`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @isolated(any) @Sendable (M, Envelope) -> Void
@@ -93,7 +94,7 @@ extension SharedNotificationCenter {
     /// ``ObservationToken/cancel()`` says when it waits for that call.
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   `.tooManyObservers`, `.notPermitted`, `.removed`, `.otherIncarnation`, `.forked`, `.system`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @Sendable (M) async -> Void
@@ -119,7 +120,7 @@ extension SharedNotificationCenter {
     /// Otherwise the same as without the envelope: `addObserver(for:options:using:)`.
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   `.tooManyObservers`, `.notPermitted`, `.removed`, `.otherIncarnation`, `.forked`, `.system`.
     public func addObserver<M: Message>(
         for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @Sendable (M, Envelope) async -> Void
@@ -142,7 +143,7 @@ extension SharedNotificationCenter {
     /// that needs the envelope iterates over the key's `deliveries(of:…)` instead.
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   `.tooManyObservers`, `.notPermitted`, `.removed`, `.otherIncarnation`, `.forked`, `.system`.
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @isolated(any) @Sendable (repeat each Argument) -> Void
@@ -174,7 +175,7 @@ extension SharedNotificationCenter {
     /// Promise: as for the asynchronous closure of a message, `addObserver(for:options:using:)`.
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument`, `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted`, `.forked`, `.system`.
+    ///   `.tooManyObservers`, `.notPermitted`, `.removed`, `.otherIncarnation`, `.forked`, `.system`.
     public func addObserver<each Argument>(
         for key: Key<repeat each Argument>, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @Sendable (repeat each Argument) async -> Void
@@ -214,7 +215,7 @@ extension SharedNotificationCenter {
     ///   (neither a name nor a prefix; an executor, or a queue for a closure with an isolation), `.noSpace` (for names
     ///   or prefixes),
     ///   `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center opened read-only, which allows
-    ///   observing all names), `.forked`, `.system` (no thread, or no memory).
+    ///   observing all names), `.removed`, `.otherIncarnation`, `.forked`, `.system` (no thread, or no memory).
     public func addObserver(
         forNames names: Names, options: ObserverOptions = ObserverOptions(),
         suspensionBehavior: SuspensionBehavior = .coalesce,
@@ -237,7 +238,7 @@ extension SharedNotificationCenter {
     ///     queue, an executor and an owner have no effect.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (neither a name nor a prefix),
     ///   `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center
-    ///   opened read-only), `.forked`, `.system` (no descriptor, thread or memory).
+    ///   opened read-only), `.removed`, `.otherIncarnation`, `.forked`, `.system` (no descriptor, thread or memory).
     public func pollableObserver(
         forNames names: Names, options: ObserverOptions = ObserverOptions()
     ) throws(SharedNotificationError) -> PollableObserver {
@@ -254,8 +255,9 @@ extension SharedNotificationCenter {
     /// center.removeObservers(of: controller)
     /// ```
     ///
-    /// Promise: after the call has returned, no closure or method of the object runs again, and none is running, except
-    /// one that made the call. An object without observations is not an error.
+    /// Promise: after the call has returned, no closure or method of the object runs again, and none is running, with
+    /// the exceptions of ``ObservationToken/cancel()``: one that made the call, one of those that cancel each other,
+    /// and, inside a task or on the main thread, asynchronous closures. An object without observations is not an error.
     public func removeObservers(of owner: AnyObject) {
         #if Macros
             protocolObservers.remove(ObjectIdentifier(owner))
