@@ -6,17 +6,23 @@ import Glibc
 ///
 /// Only the thread that calls `tidings_next` uses it, like the delivery.
 final class LentMemory {
-    /// Size of the smallest large payload, in bytes. Below it, one buffer for all payloads costs less than an array for
-    /// each.
-    static let least = 1 << 20
+    /// Size of the smallest payload that goes into an array, in bytes, while no payload is kept. Below it, one buffer
+    /// for all payloads costs less than an array for each.
+    private static let leastUnkept = 1 << 20
+    /// The same while payloads are kept: the least that the C library allows. Smaller ones are copied again.
+    static let leastKept = Int(TIDINGS_LEND_MIN)
 
+    private(set) var least = leastUnkept
     private var bytes: [UInt8]?
 
     /// Lends memory for that observer's payloads from now on. The observer must be closed before this object is
     /// released.
-    func lend(to observer: OpaquePointer?) {
+    ///
+    /// - Parameter kept: whether most payloads will be kept.
+    func lend(to observer: OpaquePointer?, kept: Bool) {
+        least = kept ? Self.leastKept : Self.leastUnkept
         _ = tidings_observer_lend(
-            observer, Self.least,
+            observer, least,
             { context, size in
                 Unmanaged<LentMemory>.fromOpaque(context!).takeUnretainedValue().allocate(size)
             }, Unmanaged.passUnretained(self).toOpaque())

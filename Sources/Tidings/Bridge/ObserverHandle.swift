@@ -32,7 +32,7 @@ final class ObserverHandle: @unchecked Sendable {
         self.center = center
         delivery = .allocate(capacity: 1)
         delivery.initialize(to: tidings_delivery())
-        lent.lend(to: observer)
+        lent.lend(to: observer, kept: false)
     }
 
     private static func open(_ center: CenterHandle, _ flags: UInt32) throws(SharedNotificationError) -> OpaquePointer {
@@ -48,7 +48,7 @@ final class ObserverHandle: @unchecked Sendable {
         let opened = try Self.open(next, flags)
         tidings_observer_close(observer)
         observer = opened
-        lent.lend(to: opened)
+        lent.lend(to: opened, kept: false)
         defer { center = next }
         return center
     }
@@ -242,7 +242,7 @@ extension ObserverHandle {
     }
 
     /// Whether the payload is large, and so is in an array already.
-    var isPayloadLent: Bool { delivery.pointee.size >= LentMemory.least }
+    var isPayloadLent: Bool { delivery.pointee.size >= lent.least }
 
     /// The payload as bytes that may be kept: a copy, or a large payload's own array.
     var ownedPayload: [UInt8] {
@@ -252,6 +252,15 @@ extension ObserverHandle {
     /// Releases a large payload. Called before the next delivery, so that two large payloads never exist at a time.
     func dropPayload() {
         lent.drop()
+    }
+
+    /// Notes whether the current payload was kept: the next one probably is, too. Then it goes into an array at once,
+    /// where a buffer would need another copy. Called after the delivery was served.
+    @inline(__always)
+    func payloadWasKept(_ kept: Bool) {
+        guard delivery.pointee.size >= LentMemory.leastKept, kept != (lent.least == LentMemory.leastKept)
+        else { return }
+        lent.lend(to: observer, kept: kept)
     }
 
     /// Replaces invalid UTF-8: a peer may have written the text without the library.

@@ -62,11 +62,12 @@ extension SharedNotificationCenter {
         }
 
         /// Sets the value for all processes, as `setState(_:for:timeout:)` does. When this call returns, ``value`` is
-        /// this value, or a newer one. Waits for no other process or thread.
+        /// this value, or a newer one. Waits as `post(_:options:)` of the center does.
         ///
         /// - Throws: ``SharedNotificationError``: `.encodingFailed`, `.payloadTooLarge`, `.noSpace`, `.full`,
         ///   `.removed`, `.notPermitted` (the center was opened read-only). The value is not set then.
-        ///   `.decodingFailed` if a process has meanwhile set a value that does not decode as `Value`.
+        ///   After it was set: `.decodingFailed` if a process has meanwhile set a value that does not decode as
+        ///   `Value`, `.system` (`EBUSY`) if other processes replaced the value each time it was copied.
         public func set(_ value: Value) throws(SharedNotificationError) {
             try post(value)
             try refresh()
@@ -76,7 +77,7 @@ extension SharedNotificationCenter {
         /// does. When this call returns, ``value`` is `nil`, or a newer value.
         ///
         /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; the value is not
-        ///   cleared then. `.decodingFailed` if a process has meanwhile set a value that does not decode as `Value`.
+        ///   cleared then. After it was cleared: `.decodingFailed` and `.system` (`EBUSY`), as `set(_:)`.
         public func clear() throws(SharedNotificationError) {
             try posting.clearState(name: name)
             try refresh()
@@ -85,8 +86,10 @@ extension SharedNotificationCenter {
         /// A notification of the name has arrived, retained or not; `nil`: after a loss, or in another center.
         private func arrived(_ arrival: Arrival?) {
             do throws(SharedNotificationError) { try refresh() } catch {
-                guard let arrival else { return core.diagnostics.report(.observerFailed(name, error)) }
-                UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics).report(arrival, error)
+                guard let arrival, error.code == .decodingFailed, let cause = error.underlyingError else {
+                    return core.diagnostics.report(.observerFailed(name, error))
+                }
+                UndecodableReport(onUndecodable: nil, diagnostics: core.diagnostics).report(arrival, cause)
             }
         }
 
@@ -108,8 +111,8 @@ extension SharedNotificationCenter {
     ///   - name: the name of the retained value.
     ///   - type: the type that the value is encoded from (as CBOR) and decoded as.
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not decode as `Value`; as
-    ///   for any observer `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.forked`,
-    ///   `.system`.
+    ///   for any observer `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.notPermitted`, `.removed`,
+    ///   `.forked`, `.system` (also `EBUSY`, as ``state(for:as:)``).
     @MainActor
     public func observedState<Value: Codable & Sendable>(
         for name: Name, as type: Value.Type = Value.self

@@ -117,8 +117,8 @@
         /// - Returns: a token that keeps the observation alive while the object is alive. The observation ends with
         ///   `cancel()`, or when the last copy of the token is released.
         /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.noSpace` (for names),
-        ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
-        ///   thread, or no memory).
+        ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.removed`,
+        ///   `.otherIncarnation`, `.forked`, `.system` (no thread, or no memory).
         public func addObserver<Messages: ProtocolMessages>(
             _ observer: sending Messages.Observer, as messages: Messages.Type,
             options: ObserverOptions = ObserverOptions()

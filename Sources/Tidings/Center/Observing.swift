@@ -35,8 +35,9 @@ extension SharedNotificationCenter {
     ///   of the token is released (with ``ObserverOptions/owner``: when the owner is released).
     /// - Throws: ``SharedNotificationError``: `.invalidName` (also for the subject), `.invalidArgument` (a queue for a
     ///   closure with an isolation, or an executor for one that is not asynchronous), `.noSpace` (for names),
-    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.forked`, `.system` (no
-    ///   thread, or no memory).
+    ///   `.tooManyObservers`, `.notPermitted` (lossless, in a center opened read-only), `.removed` (the center has
+    ///   ended, and this object does not follow its name), `.otherIncarnation` (a start in the order of another
+    ///   center), `.forked`, `.system` (no thread, or no memory).
     public func addObserver<M: Message>(
         for type: M.Type = M.self, options: ObserverOptions = ObserverOptions(),
         using handler: @escaping @isolated(any) @Sendable (M) -> Void
@@ -222,7 +223,7 @@ extension SharedNotificationCenter {
     ///     queue, an executor and an owner have no effect.
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.invalidArgument` (neither a name nor a prefix),
     ///   `.noSpace` (for names, or prefixes), `.tooManyObservers`, `.notPermitted` (lossless or a prefix, in a center
-    ///   opened read-only), `.forked`, `.system` (no descriptor, thread or memory).
+    ///   opened read-only), `.removed`, `.otherIncarnation`, `.forked`, `.system` (no descriptor, thread or memory).
     public func pollableObserver(
         forNames names: Names, options: ObserverOptions = ObserverOptions()
     ) throws(SharedNotificationError) -> PollableObserver {
@@ -239,8 +240,9 @@ extension SharedNotificationCenter {
     /// center.removeObservers(of: controller)
     /// ```
     ///
-    /// Promise: after the call has returned, no closure or method of the object runs again, and none is running, except
-    /// one that made the call. An object without observations is not an error.
+    /// Promise: after the call has returned, no closure or method of the object runs again, and none is running, with
+    /// the exceptions of ``ObservationToken/cancel()``: one that made the call, one of those that cancel each other,
+    /// and, inside a task or on the main thread, asynchronous closures. An object without observations is not an error.
     public func removeObservers(of owner: AnyObject) {
         #if Macros
             protocolObservers.remove(ObjectIdentifier(owner))

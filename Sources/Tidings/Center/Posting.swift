@@ -11,8 +11,10 @@ extension SharedNotificationCenter {
     /// ```
     ///
     /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a timeout was
-    /// given. On failure nothing was posted. May be called from any thread and any task, also inside an observer's
-    /// closure. The call does not return the position in the center's order; ``post(name:payload:options:)`` does.
+    /// given. If the center has ended and this object follows its name, the post opens the next center, which may wait
+    /// as ``init(named:configuration:)`` does. On failure nothing was posted. May be called from any thread and any
+    /// task, also inside an observer's closure. The call does not return the position in the center's order;
+    /// ``post(name:payload:options:)`` does.
     ///
     /// - Parameters:
     ///   - message: encoded as its type says (``Message/encoding``), at most the center's maximum payload size.

@@ -42,8 +42,8 @@ public final class SharedNotificationCenter: Sendable {
     /// let larger = try SharedNotificationCenter(named: "com.example.studio", configuration: group)
     /// ```
     ///
-    /// Waits for no other process. The process that creates the center decides its sizes; a process that opens an
-    /// existing center takes the center's sizes.
+    /// Waits for no other process, except up to two seconds for one that is removing that center. The process that
+    /// creates the center decides its sizes; a process that opens an existing center takes the center's sizes.
     ///
     /// - Parameters:
     ///   - name: 1 to 200 bytes of UTF-8, without "/" and not starting with ".".

@@ -67,7 +67,8 @@ extension SharedNotificationCenter {
     /// The value last set (or posted retained) for the type's name, as `setState(_:timeout:)` shows; `nil` if there is
     /// none.
     ///
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not an `M`, `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not an `M`, `.invalidName`,
+    ///   `.system` (`EBUSY`: other processes replaced the value each time it was copied).
     public func state<M: Message>(
         for type: M.Type = M.self
     ) throws(SharedNotificationError) -> M? {
@@ -80,7 +81,8 @@ extension SharedNotificationCenter {
     /// let volume = try SharedNotificationCenter.default.state(for: "com.example.volume", as: Double.self) ?? 1
     /// ```
     ///
-    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not a `Value`, `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not a `Value`, `.invalidName`,
+    ///   `.system` (`EBUSY`, as `state(for:)`).
     public func state<Value: Decodable>(
         for name: Name, as type: Value.Type = Value.self
     ) throws(SharedNotificationError) -> Value? {
@@ -90,7 +92,7 @@ extension SharedNotificationCenter {
     /// The bytes last set (or posted retained) for a name, in any format, as `setState(_:for:timeout:)` shows; `nil` if
     /// there are none.
     ///
-    /// - Throws: ``SharedNotificationError``: `.invalidName`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.system` (`EBUSY`, as `state(for:)`).
     public func rawState(for name: Name) throws(SharedNotificationError) -> RawPayload? {
         try posting.rawState(name: name)
     }
@@ -131,7 +133,7 @@ extension SharedNotificationCenter {
     /// none. If an older poster did not send the last arguments, they have the key's defaults, as for an observer.
     ///
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value does not match the key,
-    ///   `.invalidName`.
+    ///   `.invalidName`, `.system` (`EBUSY`: other processes replaced the value each time it was copied).
     public func state<each Argument>(
         for key: Key<repeat each Argument>
     ) throws(SharedNotificationError) -> (repeat each Argument)? {

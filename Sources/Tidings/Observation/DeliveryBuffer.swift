@@ -25,7 +25,7 @@ struct DeliveryBuffer {
         }
     }
 
-    private let bounds: Bounds
+    var bounds: Bounds
     // A queue whose front is at `first`; the elements before `first` are `nil`. It is compacted when at least half of
     // it is `nil`.
     private var items: [Item?] = []

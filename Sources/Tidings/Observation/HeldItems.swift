@@ -19,7 +19,7 @@ struct HeldItems {
     }
 
     // The byte limit of the items that wait for a closure.
-    private static let bytes = DeliveryBuffer.Bounds.closure.bytes
+    static let bytes = DeliveryBuffer.Bounds.closure.bytes
     /// How many loss reports an observer with the behavior `drop` keeps: the default limit of the other behaviors. The
     /// limit is needed because a hostile peer can cause losses without end.
     private static let reports = 1024

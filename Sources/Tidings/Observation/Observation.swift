@@ -139,7 +139,12 @@ final class ObservationAnchor: Sendable {
         observation.cancel(waiting: true)
     }
 
+    /// Whether the closure will not be called again. If dispatching failed, it still gets what waits for it.
     var isCancelled: Bool {
-        observation.dispatcher.isForked || observation.dispatcher.lock.withLock { observation.machine.isCancelled }
+        let dispatcher = observation.dispatcher
+        return dispatcher.isForked
+            || dispatcher.lock.withLock {
+                observation.machine.isCancelled || dispatcher.roles.isStopped && observation.machine.isIdle
+            }
     }
 }

@@ -60,11 +60,13 @@ struct ObservationMachine {
         self.held = held
         self.needsDrain = needsDrain
         self.isLossless = isLossless
-        var bounds = bounds
-        // At the end of a suspension, the buffer takes all held items behind those that wait. A lossless one takes them
-        // beyond its bounds.
-        if let held, !isLossless { bounds.items.add(held.limit) }
         buffer = DeliveryBuffer(bounds)
+        raised = bounds
+        guard let held else { return }
+        // The report of dropped items is one more item.
+        raised.items.add(held.limit)
+        raised.items.add(1)
+        raised.bytes.add(HeldItems.bytes)
     }
 
     // MARK: On the dispatcher thread
@@ -171,10 +173,15 @@ struct ObservationMachine {
     /// The items that arrived during the suspension.
     private var held: HeldItems?
     private(set) var isSuspended = false
+    /// The buffer's bounds, and those of the held items.
+    private var raised: DeliveryBuffer.Bounds
 
     /// Holds back later arrivals. Items that already wait in the buffer are still delivered.
     mutating func suspend() {
         guard held != nil else { return }
+        // At the end of the suspension, the buffer takes all held items behind those that wait. A lossless one takes
+        // them beyond its bounds.
+        if !isLossless { buffer.bounds = raised }
         isSuspended = true
         runsInline = false
     }

@@ -46,6 +46,9 @@ extension SharedNotificationCenter {
 
         /// Whether the observation has ended, for any reason. In a forked child it has always ended. The closure may
         /// still be running.
+        ///
+        /// After ``Diagnostic/dispatchFailed(_:)``, the observation has ended when its closure has received what waited
+        /// for it.
         public var isCancelled: Bool { anchor?.isCancelled ?? true }
 
         /// Stores the token in a set, as ``ObservationToken`` shows. The observation ends when the token is removed, or

@@ -107,6 +107,11 @@ final class OwnerTable: Sendable {
             var replaced: Manner?
             var stale: Entry?
             var ended: [ObservationAnchor] = []
+            // Also if `observe` throws.
+            defer {
+                for anchor in ended { anchor.observation.cancel(waiting: false) }
+                withExtendedLifetime((references, replaced)) {}
+            }
             let anchor = try entries.withLock { (entries) throws(SharedNotificationError) -> ObservationAnchor? in
                 if let entry = entries.byOwner[address]?[registrationKey] {
                     let registration = entry.registration
@@ -132,8 +137,6 @@ final class OwnerTable: Sendable {
                 entries.count += 1
                 return anchor
             }
-            for anchor in ended { anchor.observation.cancel(waiting: false) }
-            withExtendedLifetime((references, replaced)) {}
             if let anchor { return anchor }
             stale?.anchor.observation.cancel(waiting: true)
         }

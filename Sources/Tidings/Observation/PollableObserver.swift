@@ -97,7 +97,10 @@ extension SharedNotificationCenter {
         }
 
         private var notification: Notification {
-            defer { observer.dropPayload() }
+            defer {
+                observer.dropPayload()
+                observer.payloadWasKept(true)
+            }
             return observer.arrival(for: nil, observer.ownedPayload, executables).notification
         }
     }

@@ -80,17 +80,13 @@
             // Release these references after unlocking: each may be the last one, and an anchor's end waits for
             // closures.
             var found: [Found] = []
+            var stale: Observation?
             let anchor = try entries.withLock { (entries) throws(SharedNotificationError) -> ObservationAnchor in
                 if let entry = entries.byObject[address]?[registrationKey], entry.object === object {
                     let old = entry.found
                     found.append(old)
-                    if let anchor = old.anchor, !anchor.isCancelled { return anchor }
-                    // One of its methods may be running. A thread that removes the object from now on does not find the
-                    // entry, but must still wait for the method.
-                    if let observation = old.observation {
-                        observation.endRuns()
-                        ending.withLock { $0.add(address, observation) }
-                    }
+                    if let anchor = old.anchor, anchor.observation.isServed { return anchor }
+                    stale = old.observation
                 }
                 // Remove entries of ended observations here, so that the table does not grow without bound.
                 if entries.byObject[address] == nil {
@@ -101,10 +97,16 @@
                     }
                 }
                 let anchor = try observe()
+                // One of its methods may be running. A thread that removes the object from now on does not find the
+                // entry, but must still wait for the method.
+                if let stale {
+                    stale.endRuns()
+                    ending.withLock { $0.add(address, stale) }
+                }
                 entries.byObject[address, default: [:]][registrationKey] = Entry(object, anchor)
                 return anchor
             }
-            withExtendedLifetime(found) {}
+            withExtendedLifetime((found, stale)) {}
             return anchor
         }
 

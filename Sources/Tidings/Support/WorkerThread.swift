@@ -51,22 +51,20 @@ struct WorkerThread: Hashable, Sendable {
 
     /// The calling thread's id in the kernel. `nil`: there is no `/proc`.
     static var currentNumber: Int32? {
-        currentNumbers?.thread
-    }
-
-    /// Whether the calling thread runs the program's `main`.
-    static var isMain: Bool {
-        currentNumbers.map { $0.process == $0.thread } ?? false
-    }
-
-    // The link's text is "12/task/12". glibc's `gettid` is not visible to Swift.
-    private static var currentNumbers: (process: Int32, thread: Int32)? {
+        // The link's text is "12/task/12".
         var buffer = [CChar](repeating: 0, count: 64)
         guard readlink("/proc/thread-self", &buffer, buffer.count - 1) > 0 else { return nil }
         let parts = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
             separator: "/")
-        guard parts.count == 3, let process = Int32(parts[0]), let thread = Int32(parts[2]) else { return nil }
-        return (process, thread)
+        return parts.count == 3 ? Int32(parts[2]) : nil
+    }
+
+    /// Whether the calling thread runs the program's `main`.
+    static var isMain: Bool {
+        // glibc's `gettid` is not visible to Swift, and a process may have no `/proc`. The number of a thread's clock is
+        // the inverted thread id and three bits for the kind of clock (`CPUCLOCK_PID` in the kernel).
+        var clock = clockid_t()
+        return pthread_getcpuclockid(pthread_self(), &clock) == 0 && ~(clock >> 3) == getpid()
     }
 
     func join() {

@@ -18,7 +18,8 @@
 /// - ``Code-swift.struct/notACenter``: the center's memory contradicts itself.
 /// - ``Code-swift.struct/forked`` and ``Code-swift.struct/tooManyParticipants``: from the first use of a center object
 ///   in a forked child, because the child takes a participant entry of its own.
-/// - ``Code-swift.struct/system(_:)``: no memory, or the program closed the center's own descriptor.
+/// - ``Code-swift.struct/system(_:)``: no memory, or the program closed the center's own descriptor. Reading a retained
+///   value also throws it with `EBUSY`, if other processes replaced the value each time it was copied: try again.
 public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure. Programs decide by it, as ``SharedNotificationError`` shows. Later versions add kinds, so a
     /// `switch` over them has a `default`.

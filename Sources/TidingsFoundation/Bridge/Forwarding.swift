@@ -37,14 +37,10 @@ final class Forwarding<Value: Sendable>: @unchecked Sendable {
     func isOwn(_ envelope: SharedNotificationCenter.Envelope) -> Bool {
         guard envelope.isOwn else { return false }
         return lock.withLock {
-            // The own posts before this position were missed.
-            if let first = posted.firstIndex(where: { $0 >= envelope.sequence }) {
-                posted.removeFirst(first)
-            } else {
-                posted = []
-            }
-            guard posted.first == envelope.sequence else { return false }
-            posted.removeFirst()
+            guard let index = posted.firstIndex(of: envelope.sequence) else { return false }
+            // The own posts before this one were missed. Their positions may be higher: positions begin again in the
+            // next center of the name.
+            posted.removeSubrange(...index)
             return true
         }
     }

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
-import TidingsFoundation
 
 @testable import Tidings
+@testable import TidingsFoundation
 
 /// The bridge to and from Foundation's center.
 @Suite(.serialized, .timeLimit(.minutes(10)))
@@ -139,6 +139,16 @@ struct BridgeTests {
         }
         bridge.cancel()
         token.cancel()
+    }
+
+    /// The center object follows its name, and the last post to the first center was missed.
+    @Test func ownPostsAreRecognizedInTheNextCenter() throws {
+        let forwarding = Forwarding<Int> { $0 == $1 }
+        for sequence in [5000, 0, 1, 2] as [UInt64] { try forwarding.outward(0) { sequence } }
+        for sequence in [0, 1, 2] as [UInt64] {
+            #expect(forwarding.isOwn(.init(sequence: sequence, incarnation: 2, isOwn: true)))
+        }
+        #expect(!forwarding.isOwn(.init(sequence: 3, incarnation: 2, isOwn: true)))
     }
 
     @Test func oneWay() async throws {

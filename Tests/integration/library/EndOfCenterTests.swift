@@ -125,9 +125,11 @@ struct EndOfCenterTests {
         for number in 0..<3 { try test.center.post(Track(number)) }
         try end(test, .removed)
         await reports.wait(for: 1)
+        #expect(!token.isCancelled)
         queue.resume()
         let got = await numbers.wait(for: 3)
         #expect(got == [0, 1, 2])
+        while !token.isCancelled { await Task.yield() }
         token.cancel()
     }
 

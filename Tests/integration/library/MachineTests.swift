@@ -104,6 +104,53 @@ import Testing
         #expect(counts == [1, 2, 3, 4, 5, 6])
     }
 
+    /// The report of dropped items needs room, too.
+    @Test func theReportOfDroppedHeldItemsFitsTheBuffer() {
+        var machine = ObservationMachine(
+            isInline: false, needsDrain: true, isLossless: false, bounds: .init(items: 2, bytes: 1 << 20),
+            held: HeldItems(.hold(limit: 2)))
+        for _ in 1...2 { _ = machine.keep(item(bytes: 1)) }
+        machine.suspend()
+        for _ in 1...3 { #expect(machine.keep(item(bytes: 1)) == .kept) }
+        #expect(machine.resume() == .kept)
+        #expect(taken(&machine) == ["1", "1", "missed 1", "1", "1"])
+    }
+
+    @Test func allHeldBytesFitTheBuffer() {
+        var machine = ObservationMachine(
+            isInline: false, needsDrain: true, isLossless: false, bounds: .closure, held: HeldItems(.hold(limit: 2)))
+        let large = item(bytes: 40 << 20)
+        #expect(machine.keep(large) == .keptAndDrain)
+        machine.suspend()
+        #expect(machine.keep(large) == .kept)
+        #expect(machine.resume() == .kept)
+        #expect(taken(&machine) == ["\(40 << 20)", "\(40 << 20)"])
+    }
+
+    /// Without a suspension, no more waits than without held items.
+    @Test func theBoundsOfHeldItemsAreThoseOfASuspension() {
+        var machine = ObservationMachine(
+            isInline: false, needsDrain: true, isLossless: false, bounds: .init(items: 2, bytes: 1 << 20),
+            held: HeldItems(.hold(limit: 2)))
+        for _ in 1...3 { _ = machine.keep(item(bytes: 1)) }
+        #expect(taken(&machine) == ["missed 1", "1", "1"])
+    }
+
+    private func item(bytes count: Int) -> Item {
+        .arrival(
+            Arrival(
+                name: "a", format: 0, bytes: .owned(Array(repeating: 0, count: count)), origin: .envelope(.init())))
+    }
+
+    /// The sizes of the waiting arrivals, and the losses.
+    private func taken(_ machine: inout ObservationMachine) -> [String] {
+        var all: [String] = []
+        while let item = machine.take(for: .task) {
+            if case .missed(let count, _) = item { all.append("missed \(count)") } else { all.append("\(item.size)") }
+        }
+        return all
+    }
+
     @Test func aPlainClosureRunsOnTheDispatcherThread() {
         var machine = machine()
         #expect(machine.arrives(on: .current) == .run)

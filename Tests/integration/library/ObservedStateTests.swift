@@ -67,7 +67,11 @@ struct ObservedStateTests {
     @Test func aValueOfAnotherTypeIsReportedAndChangesNothing() async throws {
         let test = try TestCenter()
         let told = Events<Center.Name>()
-        test.center.onDiagnostic = { if case .undecodable(let notification, _) = $0 { told.add(notification.name) } }
+        test.center.onDiagnostic = {
+            if case .undecodable(let notification, let error) = $0, error is DecodingError {
+                told.add(notification.name)
+            }
+        }
         let state = try test.center.observedState(for: "volume", as: Double.self)
         try state.set(1)
         try test.other().setState("loud", for: "volume")

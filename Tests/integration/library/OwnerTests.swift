@@ -391,6 +391,23 @@ struct OwnerTests {
         #expect(reclaim == nil)
     }
 
+    /// As many registrations as make the next one remove those of released owners.
+    @Test func aFailedRegistrationEndsThoseOfReleasedOwners() throws {
+        let test = try TestCenter()
+        var released = (0..<16).map { _ in Owner() }
+        let tokens = try released.map { try $0.follow(test.center) }
+        // Made before, because it may otherwise have the address of a released one.
+        let owner = Owner()
+        released = []
+        let start = Center.Start.after(1000, in: test.center.incarnation)
+        let error = #expect(throws: SharedNotificationError.self) {
+            try test.center.addObserver(for: Ticks.self, options: .init(from: start, owner: owner)) { _ in }
+        }
+        #expect(error?.code == .invalidArgument)
+        #expect(tokens.filter { !$0.isCancelled }.isEmpty)
+        #expect(try test.center.statistics.observers == 0)
+    }
+
     /// A registration of an object that is gone says nothing about one that has its address now.
     @Test(.enabled(if: !isSanitized, "a sanitizer uses freed memory anew much later, if ever"))
     func aReusedAddressIsAnotherOwner() async throws {

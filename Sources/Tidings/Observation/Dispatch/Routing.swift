@@ -60,6 +60,7 @@ extension Dispatcher {
     /// Serves all observations of the current delivery, from `position` on.
     private func route(_ tenure: Roles.Tenure) -> Routed {
         var owned: [UInt8]?
+        var isKept = false
         // Released by hand, because only the reference that a closure's run needs shall be counted on this path.
         var finished: Unmanaged<Observation>?
         while true {
@@ -114,6 +115,7 @@ extension Dispatcher {
                 } else {
                     let bytes = owned ?? observer.ownedPayload
                     owned = bytes
+                    isKept = true
                     keep(
                         .arrival(observer.arrival(for: name, bytes, executables)), for: observation,
                         isImmediate: observer.isImmediate)
@@ -121,6 +123,7 @@ extension Dispatcher {
             case .done(let routed):
                 // This thread still leads, because a leader is not deposed between two closures.
                 if owned != nil { observer.dropPayload() }
+                observer.payloadWasKept(isKept)
                 return routed
             case .drain: return .deposed
             }

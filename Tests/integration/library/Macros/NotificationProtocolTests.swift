@@ -1,4 +1,5 @@
 #if Macros
+    import Dispatch
     import Testing
     import TidingsAdministration
 
@@ -110,6 +111,34 @@
             let all = await watcher.events.wait(for: 400)
             #expect(all == (0..<100).flatMap { ["a\($0) to b", "\($0)", "[\"Rome\"] \($0) -1", "out"] })
             token.cancel()
+        }
+
+        /// The methods of its first registration still run and wait when the dispatcher has failed.
+        @Test func anObserverOfAnEndedCenterCanNotBeRegisteredAgain() async throws {
+            let test = try TestCenter()
+            let failed = Events<Void>()
+            test.center.onDiagnostic = { if case .dispatchFailed = $0 { failed.add(()) } }
+            let (began, gate) = (Events<Void>(), Gate())
+            let watcher = Watcher(Events()) {
+                began.add(())
+                gate.pass()
+            }
+            let options = Center.ObserverOptions(queue: DispatchQueue(label: "test"))
+            let token = try test.center.addObserver(watcher, as: UserObserverMessages.self, options: options)
+            let poster = UserObserverPoster(test.center)
+            try poster.userNameChanged(oldName: "a", newName: "b")
+            try poster.userNameChanged(1)
+            await began.wait(for: 1)
+            try Center.remove(named: test.name, configuration: .init(directory: test.directory))
+            await failed.wait(for: 1)
+            let error = #expect(throws: SharedNotificationError.self) {
+                try test.center.addObserver(watcher, as: UserObserverMessages.self, options: options)
+            }
+            #expect(error?.code == .removed)
+            #expect(!token.isCancelled)
+            gate.open()
+            await expectEqual(watcher.events.wait(for: 2), ["a to b", "1"])
+            while !token.isCancelled { await Task.yield() }
         }
 
         @Test func namesOnTheWire() {
