@@ -61,8 +61,8 @@ struct WorkerThread: Hashable, Sendable {
 
     /// Whether the calling thread runs the program's `main`.
     static var isMain: Bool {
-        // glibc's `gettid` is not visible to Swift, and a process may have no `/proc`. The number of a thread's clock is
-        // the inverted thread id and three bits for the kind of clock (`CPUCLOCK_PID` in the kernel).
+        // glibc's `gettid` is not visible to Swift, and a process may have no `/proc`. The number of a thread's clock
+        // is the inverted thread id and three bits for the kind of clock (`CPUCLOCK_PID` in the kernel).
         var clock = clockid_t()
         return pthread_getcpuclockid(pthread_self(), &clock) == 0 && ~(clock >> 3) == getpid()
     }
