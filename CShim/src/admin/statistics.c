@@ -79,13 +79,11 @@ int tidings_name(tidings_center *center, uint32_t index, tidings_name_info *info
     uint64_t position;
     uint32_t chunk;
     tidings__record record;
-    int64_t budget = tidings__retained_budget(s);
     // The value is in the entry, or still in the ring. The ring is searched only if the entry expects a value.
     const uint32_t number = (uint32_t)tidings__relaxed(&entry->retained) & 0xffff;
     const bool expected = number == TIDINGS__RETAINED_EXPECTED;
-    info->retained = expected
-                         ? tidings__retained_find(s, index, 0, UINT64_MAX >> 1, &budget, &position, &chunk, &record)
-                         : number != 0;
+    info->retained = expected ? tidings__retained_find(s, index, 0, UINT64_MAX >> 1, &position, &chunk, &record)
+                              : number != 0;
     if (info->observers == 0 && !info->retained && !(expected && tidings__ring_may_hold(s, index, true)))
         return -ENOENT;
     info->prefix = tidings__relaxed(&entry->lengths) & TIDINGS__LENGTHS_PREFIX;

@@ -8,8 +8,8 @@
 #include "retained/retained.h"
 #include "ring/chunk.h"
 
-#define COPIED 32u  // bytes that are copied in the time in which the search looks at one slot
-#define COPIES 8    // times that a value of any size may be replaced while it is copied
+// Tries to copy a value that other processes replace meanwhile. That takes a whole ring of posts during each copy.
+#define COPIES 16
 
 __attribute__((noinline, cold)) int tidings__state_subject(const tidings_publisher *publisher) {
     return tidings__fail(
@@ -40,13 +40,11 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
     uint32_t entry = tidings__name_find_now(s, &publisher->key, &generation);
     uint64_t position, failed = UINT64_MAX;
     uint32_t chunk;
-    int64_t budget = tidings__retained_budget(s);
-    const int64_t most = budget / COPIES;
     // A further round is needed only if the value was replaced while it was copied. If a round finds the same position
     // as the one before, that value is unreadable, and the loop ends.
-    while (entry && budget > 0) {
-        if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &budget, &position, &chunk, &record) || position == failed)
-            break;
+    int round = 0;
+    for (; entry && round < COPIES; round++) {
+        if (!tidings__retained_find(s, entry, 0, UINT64_MAX, &position, &chunk, &record) || position == failed) break;
         failed = position;
         uint64_t capacity;
         const uint8_t *bytes = tidings__chunk_bytes(s, chunk, &capacity);
@@ -58,15 +56,12 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
         if (record.size > 0 && record.size <= room) {
             if (tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER + (uint64_t)record.size) != 0) continue;
             tidings__bytes_read(buffer, bytes + TIDINGS__CHUNK_HEADER, record.size);
-            const int64_t cost = record.size / COPIED;
-            budget -= cost < most ? cost : most;
         }
         if (!tidings__chunk_holds(s, chunk, position)) continue;
 #ifndef MUTANT_VALUE_OF_ANOTHER_NAME  // Found by: interleaving value_of_another_name
         // If the entry serves another name now, the value may be that one's.
         if (!tidings__name_still(s, entry, generation)) {
             entry = tidings__name_find_now(s, &publisher->key, &generation);
-            budget -= TIDINGS__CHAIN_MAX;
             failed = UINT64_MAX;
             continue;
         }
@@ -79,7 +74,7 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
                              "can't copy the state of \"%.*s\": it has %u bytes, the buffer %zu; pass a larger one",
                              (int)publisher->key.name_length, publisher->key.name, record.size, room);
     }
-    if (budget <= 0)
+    if (round == COPIES)
         return tidings__fail(EBUSY,
                              "can't read the state of \"%.*s\" in center \"%s\": other processes replaced it each time "
                              "it was copied; try again",

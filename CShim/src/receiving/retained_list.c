@@ -124,10 +124,9 @@ bool tidings__values_begin(tidings_observer *o, tidings__subscription *sub) {
     tidings__record r;
     uint64_t position;
     uint32_t chunk;
-    int64_t budget = tidings__retained_budget(&o->center->segment);
-    const bool found =
-        entry && tidings__retained_find(&o->center->segment, entry, 0, sub->since, &budget, &position, &chunk, &r) &&
-        !in_history(sub, position);
+    const bool found = entry &&
+                       tidings__retained_find(&o->center->segment, entry, 0, sub->since, &position, &chunk, &r) &&
+                       !in_history(sub, position);
     tidings__set_relaxed(&sub->retained, found);
     return true;
 }
@@ -137,13 +136,12 @@ bool tidings__values_begin(tidings_observer *o, tidings__subscription *sub) {
 static int deliver(tidings_observer *o, tidings__subscription *sub, uint32_t entry, uint64_t from, uint64_t limit,
                    tidings_delivery *d) {
     uint64_t last = UINT64_MAX;
-    int64_t budget = tidings__retained_budget(&o->center->segment);
     // Searches again after a failed copy: the value may have been replaced by a newer one that is still before `limit`.
     for (int tries = 0; entry && tries < 100; tries++) {
         tidings__record r;
         uint64_t position;
         uint32_t chunk;
-        if (!tidings__retained_find(&o->center->segment, entry, from, limit, &budget, &position, &chunk, &r))
+        if (!tidings__retained_find(&o->center->segment, entry, from, limit, &position, &chunk, &r))
             return TIDINGS__NOTHING;
         if (!tidings__record_copy(o, position, &r)) {
             if (o->without_memory) {

@@ -93,11 +93,9 @@ bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t
     return true;
 }
 
-// One search. Returns 1: found; 0: there is no value; -1: the value was replaced during the search. Subtracts the slots
-// it looked at from `budget`.
+// One search. Returns 1: found; 0: there is no value; -1: the value was replaced during the search.
 static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, uint64_t from, uint64_t limit,
-                     int64_t *budget, uint64_t *position, uint32_t *chunk, tidings__record *record) {
-    --*budget;
+                     uint64_t *position, uint32_t *chunk, tidings__record *record) {
     uint64_t oldest = tidings__oldest(s);
     // Records in the ring are newer than the entry's value, so the ring is searched first, from the newest position on.
     // A value that is evicted meanwhile is in the entry when the search gets there.
@@ -106,7 +104,6 @@ static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, 
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) oldest = end - s->shape.slots;
     if ((int64_t)(from - oldest) > 0) oldest = from;
     for (uint64_t p = end; p > oldest && p-- > 0;) {
-        --*budget;
         if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(tidings__cell_at(s, p));
         if (tidings__route_name(route) != index || !(tidings__route_flags(route) & TIDINGS__RECORD_RETAIN)) continue;
@@ -123,17 +120,15 @@ static int find_once(tidings__segment *s, tidings__name *entry, uint32_t index, 
     return *position >= from && *position < limit;
 }
 
-int64_t tidings__retained_budget(const tidings__segment *s) { return (INT64_C(1) << 20) + 2 * (int64_t)s->shape.slots; }
-
-bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, uint64_t limit, int64_t *budget,
-                            uint64_t *position, uint32_t *chunk, tidings__record *record) {
+bool tidings__retained_find(tidings__segment *s, uint32_t index, uint64_t from, uint64_t limit, uint64_t *position,
+                            uint32_t *chunk, tidings__record *record) {
     tidings__name *entry = tidings__name_at(s, index);
     if (!entry) return false;
     // A further round is needed only if the value was replaced during the search, by a value that was posted after the
-    // search had begun and has been evicted since. A budget that is used up ends the search, too.
-    for (int round = 0; *budget > 0 && round < TIDINGS__TRIES; round++) {
+    // search had begun and has been evicted since. In a small ring that can happen again.
+    for (uint32_t round = 0; round < 4 + (1u << 16) / s->shape.slots; round++) {
         uint64_t seen = tidings__acquire(&entry->retained);
-        int found = find_once(s, entry, index, from, limit, budget, position, chunk, record);
+        int found = find_once(s, entry, index, from, limit, position, chunk, record);
         if (found >= 0) return found;
         // The entry is unchanged, but its chunk holds another record: the center is damaged, so no third search of the
         // ring. In an honest center, the entry changes before its chunk is freed.

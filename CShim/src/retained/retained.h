@@ -8,13 +8,9 @@
 void tidings__retained_promote(tidings__segment *s, uint64_t position);
 
 // Finds the newest retained record of a name at or after `from` and before `limit`: its position, chunk and header.
-// False: there is none, or the newest one clears the value, or peers replaced it until `budget` was used up. Subtracts
-// the slots that it looked at from `budget`. A caller that searches again passes the same budget.
-bool tidings__retained_find(tidings__segment *s, uint32_t entry, uint64_t from, uint64_t limit, int64_t *budget,
-                            uint64_t *position, uint32_t *chunk, tidings__record *record);
-
-// The budget of a search with all its repetitions, in slots: 2^20 and two rings. So one search never uses it up.
-int64_t tidings__retained_budget(const tidings__segment *s);
+// False: there is none, or the newest one clears the value, or peers replaced it during each of the searches.
+bool tidings__retained_find(tidings__segment *s, uint32_t entry, uint64_t from, uint64_t limit, uint64_t *position,
+                            uint32_t *chunk, tidings__record *record);
 
 // Decodes the retained word of an entry: the chunk of the value, and the position of its record. False: no value.
 bool tidings__retained_in(const tidings__segment *s, uint64_t retained, uint64_t *position, uint32_t *chunk);

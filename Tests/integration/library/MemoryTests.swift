@@ -39,7 +39,7 @@ struct MemoryTests {
     @Test func aKeptPayloadLiesWhereItWasCopied() throws {
         let test = try TestCenter()
         let observer = try ObserverHandle(center: test.center.core.handle, lossless: false)
-        _ = try observer.add(name: "large", subject: nil, retained: false, history: false)
+        _ = try observer.add("large", retained: false, history: false)
         func next(kept: Bool, size: Int = 64 << 10) throws -> Bool {
             try test.center.post(name: "large", payload: Self.large(size))
             #expect(try observer.poll())

@@ -82,29 +82,16 @@ TEST(the_newest_value_in_the_ring_is_found_before_that_of_the_entry) {
     uint64_t position;
     uint32_t chunk;
     tidings__record record;
-    int64_t budget = 100;
-    CHECK(!tidings__retained_find(s, a, 0, UINT64_MAX, &budget, &position, &chunk, &record));
+    CHECK(!tidings__retained_find(s, a, 0, UINT64_MAX, &position, &chunk, &record));
     post_value(0, 5, 0);
     post_value(1, 6, 0);
-    CHECK(tidings__retained_find(s, a, 0, UINT64_MAX, &budget, &position, &chunk, &record));
+    CHECK(tidings__retained_find(s, a, 0, UINT64_MAX, &position, &chunk, &record));
     CHECK_EQUAL(position, 1);
     CHECK_EQUAL(chunk, 6);
-    CHECK(tidings__retained_find(s, a, 0, 1, &budget, &position, &chunk, &record));
+    CHECK(tidings__retained_find(s, a, 0, 1, &position, &chunk, &record));
     CHECK_EQUAL(chunk, 5);
     post_value(2, 0, TIDINGS__RECORD_CLEAR);
-    CHECK(!tidings__retained_find(s, a, 0, UINT64_MAX, &budget, &position, &chunk, &record));
-}
-
-TEST(a_search_ends_when_its_budget_is_used_up) {
-    begin();
-    uint64_t position;
-    uint32_t chunk;
-    tidings__record record;
-    post_value(0, 5, 0);
-    int64_t budget = 2;
-    CHECK(tidings__retained_find(s, a, 0, UINT64_MAX, &budget, &position, &chunk, &record));
-    CHECK_EQUAL(budget, 0);  // the search, and one slot
-    CHECK(!tidings__retained_find(s, a, 0, UINT64_MAX, &budget, &position, &chunk, &record));
+    CHECK(!tidings__retained_find(s, a, 0, UINT64_MAX, &position, &chunk, &record));
 }
 
 TEST(a_retained_word_of_an_impossible_chunk_says_nothing) {
