@@ -10,9 +10,15 @@ final class Forwarding<Value: Sendable>: @unchecked Sendable {
     private var posted: [UInt64] = []
     /// The values that the bridge posted in this process and has not received back yet.
     private var inward: [Value] = []
+    /// Whether the bridge forwards in both directions. With one direction nothing comes back.
+    private let comesBack: Bool
     private let isSame: @Sendable (Value, Value) -> Bool
 
-    init(isSame: @escaping @Sendable (Value, Value) -> Bool) {
+    init(
+        _ direction: SharedNotificationCenter.NotificationBridge.Direction,
+        isSame: @escaping @Sendable (Value, Value) -> Bool
+    ) {
+        comesBack = direction == .both
         self.isSame = isSame
     }
 
@@ -25,12 +31,13 @@ final class Forwarding<Value: Sendable>: @unchecked Sendable {
             inward.remove(at: index)
             return
         }
-        posted.append(try post())
+        let position = try post()
+        if comesBack { posted.append(position) }
     }
 
-    /// Notes a value that will be received back in this process.
+    /// Notes a value that the bridge posts in this process.
     func willMeet(_ value: Value) {
-        lock.withLock { inward.append(value) }
+        if comesBack { lock.withLock { inward.append(value) } }
     }
 
     /// Whether a notification from the shared center is one that this bridge forwarded there.

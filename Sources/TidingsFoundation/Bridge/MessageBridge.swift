@@ -27,12 +27,13 @@ extension SharedNotificationCenter {
     ///   - type: the type of the messages.
     ///   - notifications: Foundation's center.
     ///   - direction: inward, outward or both.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.removed`, `.forked`.
     public func bridge<M: Message & NotificationCenter.AsyncMessage & Equatable>(
         _ type: M.Type, with notifications: NotificationCenter = .default,
         direction: NotificationBridge.Direction = .both
     ) throws(SharedNotificationError) -> NotificationBridge where M.Subject: AnyObject {
-        let forwarding = Forwarding<M>(isSame: isSame)
+        let forwarding = Forwarding<M>(direction, isSame: isSame)
         var ends: [@Sendable () -> Void] = []
         if direction != .inward {
             let token = notifications.addObserver(of: nil, for: M.self) { [self] message in
@@ -43,7 +44,7 @@ extension SharedNotificationCenter {
         if direction != .outward {
             let token = try addObserver(for: M.self) { message, envelope in
                 if forwarding.isOwn(envelope) { return }
-                if direction == .both { forwarding.willMeet(message) }
+                forwarding.willMeet(message)
                 notifications.post(message)
             }
             ends.append { token.cancel() }
@@ -72,13 +73,14 @@ extension SharedNotificationCenter {
     ///   - type: the type of the messages.
     ///   - notifications: Foundation's center.
     ///   - direction: inward, outward or both.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.removed`, `.forked`.
     @MainActor
     public func bridge<M: Message & NotificationCenter.MainActorMessage & Equatable>(
         _ type: M.Type, with notifications: NotificationCenter = .default,
         direction: NotificationBridge.Direction = .both
     ) throws(SharedNotificationError) -> NotificationBridge where M.Subject: AnyObject {
-        let forwarding = Forwarding<M>(isSame: isSame)
+        let forwarding = Forwarding<M>(direction, isSame: isSame)
         var ends: [@Sendable () -> Void] = []
         if direction != .inward {
             let token = notifications.addObserver(of: nil, for: M.self) { [self] message in
@@ -89,7 +91,7 @@ extension SharedNotificationCenter {
         if direction != .outward {
             let token = try addObserver(for: M.self) { @MainActor message, envelope in
                 if forwarding.isOwn(envelope) { return }
-                if direction == .both { forwarding.willMeet(message) }
+                forwarding.willMeet(message)
                 notifications.post(message)
             }
             ends.append { token.cancel() }

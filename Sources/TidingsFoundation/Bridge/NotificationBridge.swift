@@ -68,12 +68,13 @@ extension SharedNotificationCenter {
     ///     returns. It compares objects by identity: observe `nil`, and compare the notification's object.
     ///   - direction: inward, outward or both.
     ///   - queue: where inward notifications are posted; `nil`: on the dispatcher thread.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`, `.forked`.
+    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.tooManyObservers`,
+    ///   `.removed`, `.forked`.
     public func bridge(
         _ names: [Name], with notifications: NotificationCenter = .default,
         direction: NotificationBridge.Direction = .both, queue: DispatchQueue? = nil
     ) throws(SharedNotificationError) -> NotificationBridge {
-        let forwarding = Forwarding<Untyped> { _, _ in false }
+        let forwarding = Forwarding<Untyped>(direction) { _, _ in false }
         var ends: [@Sendable () -> Void] = []
         if direction != .outward {
             let token = try addObserver(forNames: .init(names), options: .init(queue: queue)) { raw in

@@ -143,12 +143,26 @@ struct BridgeTests {
 
     /// The center object follows its name, and the last post to the first center was missed.
     @Test func ownPostsAreRecognizedInTheNextCenter() throws {
-        let forwarding = Forwarding<Int> { $0 == $1 }
+        let forwarding = Forwarding<Int>(.both) { $0 == $1 }
         for sequence in [5000, 0, 1, 2] as [UInt64] { try forwarding.outward(0) { sequence } }
         for sequence in [0, 1, 2] as [UInt64] {
             #expect(forwarding.isOwn(.init(sequence: sequence, incarnation: 2, isOwn: true)))
         }
         #expect(!forwarding.isOwn(.init(sequence: 3, incarnation: 2, isOwn: true)))
+    }
+
+    @Test(arguments: [Center.NotificationBridge.Direction.inward, .outward])
+    func oneWayNothingIsRemembered(_ direction: Center.NotificationBridge.Direction) throws {
+        let forwarding = Forwarding<Int>(direction) { $0 == $1 }
+        try forwarding.outward(0) { 7 }
+        #expect(!forwarding.isOwn(.init(sequence: 7, incarnation: 1, isOwn: true)))
+        forwarding.willMeet(1)
+        var isPosted = false
+        try forwarding.outward(1) {
+            isPosted = true
+            return 8
+        }
+        #expect(isPosted)
     }
 
     @Test func oneWay() async throws {
