@@ -73,7 +73,7 @@ extension SharedNotificationCenter {
             try refresh()
         }
 
-        /// Clears the value for all processes, as ``SharedNotificationCenter/setState(_:for:timeout:)`` with `nil`
+        /// Clears the value for all processes, as the center's `setState(_:for:timeout:)` with `nil`
         /// does. When this call returns, ``value`` is `nil`, or a newer value.
         ///
         /// - Throws: ``SharedNotificationError``: `.noSpace`, `.full`, `.removed`, `.notPermitted`; the value is not
