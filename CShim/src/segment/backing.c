@@ -85,6 +85,9 @@ static void note_run(tidings__segment *segment, uint32_t chunk, uint64_t hole) {
 bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
     if (tidings__relaxed(&segment->chunk_backed[chunk]) >= pages_of(bytes)) return true;
     const uint64_t offset = offset_of(segment, chunk, NULL);
+    // A reader whose program closed the descriptor can't ask, but it can touch.
+    if (!segment->writable && tidings__segment_descriptor(segment) < 0)
+        return tidings__map_populate(segment->base + offset, bytes, false) == 0;
     // The end of the file as the answer tells a writer nothing: a file system that reports no holes answers the same.
     const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), offset);
     if (hole < offset + bytes || (hole >= segment->size && segment->writable)) return false;

@@ -53,9 +53,9 @@
             associatedtype Observer
             /// As ``ProtocolMessages/messages``.
             static var messages: [any Message.Type] { get }
-            /// As ``ProtocolMessages/reference(to:)``.
+            /// As ``ProtocolMessages/reference(to:)``; ``ProtocolMessages`` shows it.
             static func reference(to observer: Observer) -> () -> Observer?
-            /// As ``ProtocolMessages/call(_:of:with:)``, on the main actor.
+            /// As ``ProtocolMessages/call(_:of:with:)``, on the main actor; ``ProtocolMessages`` shows it.
             ///
             /// - Throws: as ``ProtocolMessages/call(_:of:with:)``.
             @MainActor static func call(_ method: Int, of observer: Observer, with payload: borrowing ArrivedPayload)
