@@ -82,15 +82,21 @@ static void note_run(tidings__segment *segment, uint32_t chunk, uint64_t hole) {
     }
 }
 
+// True if the program closed the descriptor, so that the kernel can't be asked where memory is, and these bytes can be
+// touched nevertheless: without memory that is an error, and no SIGBUS.
+static bool touched(const tidings__segment *segment, uint64_t offset, uint64_t bytes) {
+    return tidings__segment_descriptor(segment) < 0 &&
+           tidings__map_populate(segment->base + offset, bytes, segment->writable) == 0;
+}
+
 bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes) {
     if (tidings__relaxed(&segment->chunk_backed[chunk]) >= pages_of(bytes)) return true;
     const uint64_t offset = offset_of(segment, chunk, NULL);
-    // A reader whose program closed the descriptor can't ask, but it can touch.
-    if (!segment->writable && tidings__segment_descriptor(segment) < 0)
-        return tidings__map_populate(segment->base + offset, bytes, false) == 0;
     // The end of the file as the answer tells a writer nothing: a file system that reports no holes answers the same.
     const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), offset);
-    if (hole < offset + bytes || (hole >= segment->size && segment->writable)) return false;
+    // Without its descriptor a writer is taken for dead, and must not use a chunk. A reader may still read.
+    if (hole < offset + bytes) return !segment->writable && touched(segment, offset, bytes);
+    if (hole >= segment->size && segment->writable) return false;
     note_run(segment, chunk, hole);
     return true;
 }
@@ -147,9 +153,8 @@ uint32_t tidings__names_there(tidings__segment *segment, uint32_t count) {
 }
 
 bool tidings__name_touched(tidings__segment *segment, uint32_t index) {
-    if (tidings__segment_descriptor(segment) >= 0 || index >= tidings__relaxed(&segment->header->names_backed.word))
-        return false;
-    return tidings__map_populate((uint8_t *)&segment->names[index], sizeof(tidings__name), segment->writable) == 0;
+    return index < tidings__relaxed(&segment->header->names_backed.word) &&
+           touched(segment, segment->geometry.names + (uint64_t)index * sizeof(tidings__name), sizeof(tidings__name));
 }
 
 int tidings__back_names(tidings__segment *segment, uint32_t count) {

@@ -134,8 +134,8 @@ int tidings__back_names(tidings__segment *segment, uint32_t count);
 // holes.
 uint32_t tidings__names_there(tidings__segment *segment, uint32_t count);
 // For a program that closed the center's descriptor, so that the kernel can't be asked where memory is. True if the
-// entry can be used: its pages were touched, which is an error and no SIGBUS where there is no memory. An index that a
-// peer made up takes no memory, unless the peer also changed header->names_backed.
+// entry can be used, because its pages could be touched. An index that a peer made up takes no memory, unless the peer
+// also changed header->names_backed.
 bool tidings__name_touched(tidings__segment *segment, uint32_t index);
 
 // A chunk's address, and its size in bytes; NULL if there is no such chunk. Touch it only after `tidings__back_chunk`.
