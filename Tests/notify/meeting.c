@@ -169,23 +169,35 @@ void deliveries_begin_again_once_there_is_room_for_a_thread(void) {
     CHECK(read_token(descriptor) == delivered, "what is posted now");
 }
 
+// Opens a center in a directory beside so many times: the successor, before it has its place.
+static void open_beside(tidings_configuration shape, tidings_center **successor, int times) {
+    char directory[512];
+    snprintf(directory, sizeof directory, "%s/beside", getenv("TIDINGS_DIRECTORY"));
+    CHECK(mkdir(directory, 0700) == 0, "errno %d", errno);
+    shape.directory = directory;
+    for (int i = 0; i < times; i++) CHECK(tidings_open("default", &shape, &successor[i]) == 0, "participant %d", i);
+}
+
+// The successor takes the place of the default center. Returns when this process has noticed.
+static void succeed(const tidings_center *successor) {
+    char path[1024];
+    int late;
+    snprintf(path, sizeof path, "%s%s", getenv("TIDINGS_DIRECTORY"), strrchr(tidings_path(successor), '/'));
+    CHECK(rename(tidings_path(successor), path) == 0, "errno %d", errno);
+    while (notify_register_check("com.example.late", &late) == NOTIFY_STATUS_OK) OK(notify_cancel(late));
+}
+
 // The successor has no room for this process's observers at first. Its names continue once it has, without a call.
 void names_continue_once_the_successor_has_room_for_observers(void) {
     notify_set_options(NOTIFY_OPT_REGEN);
     int delivered, late;
     const int descriptor = descriptor_of("com.example.a", &delivered), checked = check_of("com.example.a");
     CHECK(is_new(checked), "first");
-    char directory[512], path[1024];
-    snprintf(directory, sizeof directory, "%s/beside", getenv("TIDINGS_DIRECTORY"));
-    CHECK(mkdir(directory, 0700) == 0, "errno %d", errno);
-    const tidings_configuration beside = {.directory = directory, .observers = 2};
     tidings_center *successor;
     tidings_observer *observers[2];
-    CHECK(tidings_open("default", &beside, &successor) == 0, "not created");
+    open_beside((tidings_configuration){.observers = 2}, &successor, 1);
     for (int i = 0; i < 2; i++) CHECK(tidings_observer_open(successor, 0, &observers[i]) == 0, "observer %d", i);
-    snprintf(path, sizeof path, "%s%s", getenv("TIDINGS_DIRECTORY"), strrchr(tidings_path(successor), '/'));
-    CHECK(rename(tidings_path(successor), path) == 0, "errno %d", errno);
-    while (notify_register_check("com.example.late", &late) == NOTIFY_STATUS_OK) OK(notify_cancel(late));
+    succeed(successor);
     EXPECT(NOTIFY_STATUS_FAILED, notify_register_check("com.example.late", &late));
     for (int i = 0; i < 2; i++) tidings_observer_close(observers[i]);
     // Something may have been lost, so each token is told.
@@ -289,18 +301,12 @@ static void others_sleep(void) {
 // once it can be.
 void a_listener_continues_once_the_successor_can_be_opened(void) {
     notify_set_options(NOTIFY_OPT_REGEN);
-    int delivered, late;
+    int delivered;
     const int descriptor = descriptor_of("com.example.a", &delivered), checked = check_of("com.example.a");
     CHECK(is_new(checked), "first");
-    char directory[512], path[1024];
-    snprintf(directory, sizeof directory, "%s/beside", getenv("TIDINGS_DIRECTORY"));
-    CHECK(mkdir(directory, 0700) == 0, "errno %d", errno);
-    const tidings_configuration beside = {.directory = directory, .participants = 2};
     tidings_center *taken[2];
-    for (int i = 0; i < 2; i++) CHECK(tidings_open("default", &beside, &taken[i]) == 0, "participant %d", i);
-    snprintf(path, sizeof path, "%s%s", getenv("TIDINGS_DIRECTORY"), strrchr(tidings_path(taken[0]), '/'));
-    CHECK(rename(tidings_path(taken[0]), path) == 0, "errno %d", errno);
-    while (notify_register_check("com.example.late", &late) == NOTIFY_STATUS_OK) OK(notify_cancel(late));
+    open_beside((tidings_configuration){.participants = 2}, taken, 2);
+    succeed(taken[0]);
     others_sleep();  // each thread that heard of the end has tried
     for (int i = 0; i < 2; i++) tidings_close(taken[i]);
     // Something may have been lost, so each token is told.

@@ -61,11 +61,9 @@ static void posts_to_ended_center(int number) {
     atomic_store(&status_in_handler, notify_post("com.example.a"));
 }
 
-// The signal arrives in the thread that resumes its token, inside the library, and a post of the handler finds that the
-// center has ended.
-void a_handler_that_posts_to_an_ended_center_returns(void) {
+// Returns a suspended token that is due: resuming it sends SIGUSR1 to this thread, inside the library.
+static int due_token(void) {
     int token, other;
-    notify_set_options(NOTIFY_OPT_REGEN);
     OK(notify_register_signal("com.example.a", SIGUSR1, &token));
     const int descriptor = descriptor_of("com.example.a", &other);
     OK(notify_suspend(token));
@@ -73,6 +71,14 @@ void a_handler_that_posts_to_an_ended_center_returns(void) {
     CHECK(read_token(descriptor) == other, "delivered to the other token");
     // Deliveries are made under a lock that a suspension takes: after it, the suspended token is due.
     OK(notify_suspend(other));
+    return token;
+}
+
+// The signal arrives in the thread that resumes its token, inside the library, and a post of the handler finds that the
+// center has ended.
+void a_handler_that_posts_to_an_ended_center_returns(void) {
+    notify_set_options(NOTIFY_OPT_REGEN);
+    const int token = due_token();
     // No successor can be opened: another file has its path.
     char path[512], another[520];
     tidings_center *center = default_center();
@@ -167,16 +173,8 @@ static void *registers(void *argument) {
 // The handler interrupts a resumption, which sends the signal with the library's lock held. Then it interrupts checks
 // and posts at any moment, while another thread registers.
 void a_handler_can_fork_inside_a_call(void) {
-    int token, other;
     catch_signal(SIGUSR1, forks_child);
-    OK(notify_register_signal("com.example.a", SIGUSR1, &token));
-    const int descriptor = descriptor_of("com.example.a", &other);
-    OK(notify_suspend(token));
-    OK(notify_post("com.example.a"));
-    CHECK(read_token(descriptor) == other, "delivered to the other token");
-    // Deliveries are made under a lock that a suspension takes: after it, the suspended token is due.
-    OK(notify_suspend(other));
-    OK(notify_resume(token));
+    OK(notify_resume(due_token()));
     CHECK(forks == 1, "%llu forks", (unsigned long long)forks);
     const int mine = check_of("com.example.mine");
     CHECK(is_new(mine), "first");
