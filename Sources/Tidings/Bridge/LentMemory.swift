@@ -4,7 +4,8 @@ import Glibc
 /// Memory for large payloads. The C library copies each payload into an array, and observers get that array without
 /// another copy.
 ///
-/// Only the thread that calls `tidings_next` uses it, like the delivery.
+/// One thread at a time uses it: the one that calls `tidings_next`, and, before that one begins, the one that adds a
+/// subscription with history.
 final class LentMemory {
     /// Size of the smallest payload that goes into an array, in bytes, while no payload is kept. Below it, one buffer
     /// for all payloads costs less than an array for each.

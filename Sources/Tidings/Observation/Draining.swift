@@ -32,6 +32,7 @@ extension Observation {
     ) -> Bool {
         switch manner {
         case nil, .pull: return false
+        // A closure without a queue of its own is scheduled on the lane's queue, or on the one that `startDrain` made.
         case .closure(let given, _): (given ?? queue)!.async { body(self) }
         case .mainActor: Task.detached { @MainActor in body(self) }
         case .isolated(let actor, _): Task.detached { await self.call(body, on: actor) }

@@ -179,8 +179,8 @@ struct ObservationMachine {
     /// Holds back later arrivals. Items that already wait in the buffer are still delivered.
     mutating func suspend() {
         guard held != nil else { return }
-        // At the end of the suspension, the buffer takes all held items behind those that wait. A lossless one takes
-        // them beyond its bounds.
+        // At the end of the suspension, the buffer takes all held items behind those that wait. It keeps the larger
+        // bounds after that. A lossless one takes the held items beyond its bounds.
         if !isLossless { buffer.bounds = raised }
         isSuspended = true
         runsInline = false
