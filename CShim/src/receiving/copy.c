@@ -86,12 +86,12 @@ bool tidings__record_copy(tidings_observer *o, uint64_t position, const tidings_
     return tidings__record_copy_of(o, position, *r);
 }
 
-bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint32_t *name_length,
+bool tidings__record_text(tidings_observer *o, const tidings__record *r, uint64_t position, uint32_t *name_length,
                           uint32_t *subject_length) {
     const uint8_t *text = o->buffer + tidings__text_at(o, r);
     *name_length = r->name_length;
     if (r->name_length == 0) {
-        if (!tidings__name_text(&o->center->segment, r->name, o->name, name_length, NULL, NULL)) return false;
+        if (!tidings__name_text_at(&o->center->segment, r->name, position, o->name, name_length)) return false;
     } else {
         memcpy(o->name, text, r->name_length);
         o->name[r->name_length] = 0;

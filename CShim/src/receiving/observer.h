@@ -221,9 +221,9 @@ void tidings__buffer_free(tidings_observer *observer);
 // memory.
 bool tidings__record_copy(tidings_observer *observer, uint64_t position, const tidings__record *record);
 // Copies the record's text, whether it lies in cell, chunk or name entry, to observer->name and ->subject. Call after
-// tidings__record_copy.
-bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint32_t *name_length,
-                          uint32_t *subject_length);
+// tidings__record_copy. False: the name entry is unreadable, or serves another name by now.
+bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint64_t position,
+                          uint32_t *name_length, uint32_t *subject_length);
 
 // read.c
 // IN_FLIGHT: the position at the cursor is claimed, and not committed yet.

@@ -419,8 +419,10 @@ bool tidings__name_was(const tidings__segment *s, uint32_t index, uint64_t posit
     const tidings__name *entry = &s->names[index];
     tidings__fence_acquire();
     const uint32_t state = STATE(tidings__acquire(&entry->state));
-    return state != TIDINGS__NAME_FREE && state != TIDINGS__NAME_PREPARING &&
-           (int64_t)(tidings__relaxed(&entry->birth) - position) <= 0;
+    if (state == TIDINGS__NAME_PREPARING) return false;
+    if (state != TIDINGS__NAME_FREE && (int64_t)(tidings__relaxed(&entry->birth) - position) <= 0) return true;
+    // Taken out: the text stays until the entry is reused, which invariant N5 forbids before the position is evicted.
+    return (int64_t)(tidings__oldest(s) - position) <= 0;
 }
 
 int tidings__name_join_all(tidings__segment *s, uint32_t observer) {
@@ -436,12 +438,8 @@ void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer)
     moved(s);
 }
 
-bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject,
-                        uint32_t *subject_length) {
-    tidings__name *entry = tidings__name_at(s, index);
-    if (!entry || index == TIDINGS__NAME_ALL) return false;
-    uint32_t state = STATE(tidings__acquire(&entry->state));
-    if (state == TIDINGS__NAME_FREE || state == TIDINGS__NAME_PREPARING) return false;
+static bool read_text(const tidings__name *entry, char *name, uint32_t *name_length, char *subject,
+                      uint32_t *subject_length) {
     uint32_t lengths = tidings__relaxed(&entry->lengths);
     uint32_t first = lengths & (TIDINGS__LENGTHS_PREFIX - 1), second = lengths >> 16;
     if (second > 0) second--;
@@ -465,4 +463,19 @@ bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_
         *subject_length = second;
     }
     return true;
+}
+
+bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject,
+                        uint32_t *subject_length) {
+    const tidings__name *entry = tidings__name_at(s, index);
+    if (!entry || index == TIDINGS__NAME_ALL) return false;
+    const uint32_t state = STATE(tidings__acquire(&entry->state));
+    return state != TIDINGS__NAME_FREE && state != TIDINGS__NAME_PREPARING &&
+           read_text(entry, name, name_length, subject, subject_length);
+}
+
+bool tidings__name_text_at(tidings__segment *s, uint32_t index, uint64_t position, char *name, uint32_t *name_length) {
+    const tidings__name *entry = tidings__name_at(s, index);
+    return entry && index != TIDINGS__NAME_ALL && read_text(entry, name, name_length, NULL, NULL) &&
+           tidings__name_was(s, index, position);
 }

@@ -73,7 +73,8 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
 // name.
 bool tidings__name_stays(tidings__segment *s, uint32_t index, const tidings__key *key);
 // True if entry `index`, which the record at `position` names, still held that record's name. Call after reading the
-// entry's text: once the position has been evicted, the entry may serve another name.
+// entry's text: once the position has been evicted, the entry may serve another name. Until then an entry that was
+// taken out keeps its text.
 bool tidings__name_was(const tidings__segment *s, uint32_t index, uint64_t position);
 int tidings__name_join_all(tidings__segment *s, uint32_t observer);
 void tidings__name_leave(tidings__segment *s, uint32_t index, uint32_t observer);
@@ -116,6 +117,9 @@ uint64_t tidings__name_budget(const tidings__segment *s);
 // entry has no text.
 bool tidings__name_text(tidings__segment *s, uint32_t index, char *name, uint32_t *name_length, char *subject,
                         uint32_t *subject_length);
+// Reads the name of entry `index` into `name` (256 bytes, NUL-terminated), as the record at `position` means it. The
+// entry may have been taken out since. False: it may serve another name, or is damaged.
+bool tidings__name_text_at(tidings__segment *s, uint32_t index, uint64_t position, char *name, uint32_t *name_length);
 
 // The index of the name futex that readers of a name sleep on.
 static inline uint32_t tidings__name_futex_of(const tidings__key *key) {

@@ -38,6 +38,18 @@ TEST(a_history_lists_the_records_of_its_name_from_the_cursor_on) {
     CHECK_EQUAL(sub->history[1], 3);
 }
 
+TEST(a_history_lists_records_whose_entry_was_taken_out) {
+    tidings_observer *o = fresh_observer();
+    tidings__segment *s = &o->center->segment;
+    const uint32_t a = counted(o->center, "a");
+    post_of(o, 0, a);
+    CHECK(tidings__name_take_out(s, 0, a, &(uint64_t){UINT64_MAX}));
+    CHECK_EQUAL(tidings_observer_seek(o, 0), 0);
+    tidings__subscription *sub = added(o, "a", TIDINGS_ADD_HISTORY);
+    CHECK(sub->entry != a);
+    CHECK_EQUAL(sub->history_count, 1);
+}
+
 TEST(records_before_the_birth_of_the_entry_are_not_of_the_name) {
     tidings_observer *o = fresh_observer();
     const uint32_t a = counted(o->center, "a");

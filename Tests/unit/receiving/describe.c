@@ -19,6 +19,7 @@ TEST(a_record_older_than_its_entry_is_not_described_by_it) {
     tidings_delivery d;
     CHECK(tidings__buffer_begin(o));
     o->center->segment.names[r.name].birth = 1;
+    unit_evict_to(&o->center->segment, 1);
     CHECK(!tidings__describe_text(o, &r, 0, &d));
     CHECK(tidings__describe_text(o, &r, 1, &d));
 }

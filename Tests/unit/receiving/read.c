@@ -28,6 +28,17 @@ TEST(records_of_other_names_are_passed_without_a_delivery) {
     CHECK_EQUAL(sub->passed, 0);
 }
 
+TEST(an_observer_of_all_names_is_told_a_name_whose_entry_was_taken_out) {
+    tidings_observer *o = fresh_observer();
+    added(o, NULL, 0);
+    const uint32_t a = counted(o->center, "a");
+    post_of(o, 0, a);
+    CHECK(tidings__name_take_out(&o->center->segment, 0, a, &(uint64_t){UINT64_MAX}));
+    tidings_delivery d;
+    CHECK_EQUAL(tidings__look_for(o, 1, &d), TIDINGS__DELIVERED);
+    CHECK_TEXT(d.name, "a");
+}
+
 TEST(a_claimed_position_is_waited_for) {
     begin();
     unit_claim(&o->center->segment, 0, UNIT_OWNER);

@@ -121,6 +121,26 @@ TEST(an_entry_was_the_name_of_records_since_its_birth) {
     CHECK(!tidings__name_was(s, index, 10));
 }
 
+// Of whatever birth: a participant that takes an entry out sets it to the frontier.
+TEST(an_entry_that_was_taken_out_has_its_text_until_the_record_is_evicted) {
+    tidings__segment *s = unit_segment();
+    unit_evict_to(s, 10);
+    const uint32_t index = joined(s, "a", false, TIDINGS__TO_COUNT);
+    char name[256];
+    uint32_t length;
+    for (uint32_t state = TIDINGS__NAME_FREE; state <= TIDINGS__NAME_GONE; state++) {
+        if (state == TIDINGS__NAME_PREPARING) continue;
+        s->names[index].state = state_word(1, OWN, state);
+        s->names[index].birth = 12;
+        unit_evict_to(s, 10);
+        CHECK(tidings__name_text_at(s, index, 10, name, &length));
+        CHECK_TEXT(name, "a");
+        CHECK_EQUAL(length, 1);
+        unit_evict_to(s, 11);
+        CHECK(!tidings__name_text_at(s, index, 10, name, &length));
+    }
+}
+
 TEST(numbers_that_no_entry_has_lead_to_no_entry) {
     tidings__segment *s = unit_segment();
     CHECK(!tidings__name_at(s, TIDINGS__NAME_NONE));
