@@ -38,20 +38,38 @@ static void reader_match(tidings_observer *o, const tidings__table *t, uint32_t 
     // While the ring holds this record, the entry stands for the name that its poster meant.
     const uint64_t birth = tidings__acquire(&name->birth);
     const tidings__key sought = {.hash = tidings__relaxed(&name->hash)};
+    uint64_t passed = UINT64_MAX;
     uint32_t count;
     tidings__subscription *const *of = tidings__table_find(t, tidings__reader_number(&sought), &count);
     for (uint32_t i = 0; i < count && *matched < o->matched_capacity; i++) {
         tidings__subscription *sub = of[i];
+        if (!tidings__due(sub, position)) continue;
         if (sub->resolved != entry || sub->birth != birth) {
             if (!tidings__name_same(name, &sub->key)) continue;
-            // The entry began to serve this name since the last lookup; otherwise an earlier record of it would have
-            // been matched. So no record of it lies before this one.
             sub->resolved = entry;
             sub->birth = birth;
-            sub->passed = 0;
+            if ((int64_t)(birth - position) <= 0) {
+                // The entry began to serve this name since the last lookup; otherwise an earlier record of it would
+                // have been matched. So no record of it lies before this one.
+                passed = 0;
+            } else if (passed == UINT64_MAX) {
+                // The entry was taken out, and keeps its text and tally while the ring holds this record. Its uses
+                // can't be told apart, so its records are counted again: once for all subscriptions to this name, as
+                // there may be many.
+                passed = tidings__reader_passed(o, sub, position);
+            }
+            sub->passed = passed;
         }
-        if (tidings__due(sub, position)) o->matched[(*matched)++] = sub;
+        o->matched[(*matched)++] = sub;
     }
+}
+
+// True if the entry was taken out, and the name has another one since. Its birth then lies beyond the records that
+// carry its number, so beyond the cursor.
+static bool moved_to_another(tidings__segment *s, const tidings__subscription *sub, uint64_t cursor) {
+    if ((int64_t)(sub->birth - cursor) <= 0) return false;
+    const uint32_t now = tidings__name_find(s, &sub->key);
+    return now != sub->resolved && now != TIDINGS__NAME_NONE;
 }
 
 static void reader_lapped(tidings_observer *o, tidings__subscription *sub, uint64_t was, bool evicted) {
@@ -62,9 +80,10 @@ static void reader_lapped(tidings_observer *o, tidings__subscription *sub, uint6
         // No record of this name lies before the cursor. An entry that was added since counts from 0.
         if (tidings__reader_resolve(o, sub) == TIDINGS__NAME_NONE) return;
         sub->passed = 0;
-    } else if (entry != TIDINGS__NAME_ALL && tidings__acquire(&s->names[entry].birth) != sub->birth) {
-        // The table was full, and the entry was given to another name: its count is lost. Count the most that can have
-        // been missed.
+    } else if (entry != TIDINGS__NAME_ALL &&
+               (tidings__acquire(&s->names[entry].birth) != sub->birth || moved_to_another(s, sub, was))) {
+        // The table was full, and the entry was taken out or given to another name: its count is lost, or not all.
+        // Count the most that can have been missed.
         const uint64_t end = tidings__reader_resolve_anew(o, sub, o->cursor);
         sub->missed += (int64_t)(end - was) > 0 ? end - was : 0;
         return;

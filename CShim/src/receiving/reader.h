@@ -30,6 +30,10 @@ void tidings__reader_sleep(tidings_observer *observer, int64_t timeout_ns);
 // been claimed, skips this one; `tidings__reader_settle` finds later whether it was lost. False: not skipped. If
 // `sleep`, sleeps for a while first.
 bool tidings__reader_pass(tidings_observer *observer, bool sleep);
+// How many records of the subscription's entry lie before this position, which the ring holds: as the entry's tally
+// would count them.
+uint64_t tidings__reader_passed(const tidings_observer *observer, const tidings__subscription *subscription,
+                                uint64_t position);
 // Checks whether skipped positions have become final. If one was committed after all, counts it as missed.
 void tidings__reader_settle(tidings_observer *observer, const tidings__table *table);
 

@@ -54,6 +54,22 @@ static bool count_records(const tidings_observer *o, const tidings__subscription
     return true;
 }
 
+uint64_t tidings__reader_passed(const tidings_observer *o, const tidings__subscription *sub, uint64_t position) {
+    const tidings__segment *s = &o->center->segment;
+    uint64_t count = 0, end, between;
+    // Repeated if an eviction moves on during the walk. After that the reader is lapped here, and counts by the tally.
+    for (int tries = 0; tries < 4; tries++) {
+        const uint64_t oldest = tidings__oldest(s);
+        tidings__tally_read(&s->names[sub->resolved].tally, &count, &end);
+        // Between the tally's `end` and `oldest` lies no record of this name.
+        if ((int64_t)(oldest - end) > 0) end = oldest;
+        const bool behind = (int64_t)(position - end) >= 0;
+        if (!count_records(o, sub, behind ? end : position, behind ? position : end, &between)) continue;
+        return behind ? count + between : count - between;
+    }
+    return count;
+}
+
 // True if the subscription skipped this position, and has not accounted for it in another way since.
 static bool owes(const tidings__subscription *sub, const tidings__skipped *skipped) {
     return sub->id > skipped->older && sub->id <= skipped->youngest && (int64_t)(skipped->position - sub->since) >= 0 &&

@@ -37,6 +37,42 @@ TEST(a_reader_does_not_count_by_the_tally_of_another_name) {
     CHECK_EQUAL(sub->resolved, TIDINGS__NAME_NONE);
 }
 
+TEST(a_reader_counts_no_record_again_when_its_entry_is_taken_out) {
+    tidings_observer *o = fresh_reader();
+    tidings__segment *s = &o->center->segment;
+    const uint32_t a = counted(o->center, "a");
+    tidings__subscription *sub = added(o, "a", 0);
+    tidings_delivery d;
+    for (uint64_t p = 0; p < 3; p++) post_of(o, p, a);
+    CHECK_EQUAL(tidings__look_for(o, 3, &d), TIDINGS__DELIVERED);
+    CHECK_EQUAL(tidings__look_for(o, 3, &d), TIDINGS__DELIVERED);
+    CHECK(tidings__name_take_out(s, 0, a, &(uint64_t){UINT64_MAX}));
+    CHECK_EQUAL(tidings__look_for(o, 3, &d), TIDINGS__DELIVERED);
+    CHECK_EQUAL(sub->passed, 3);
+    s->names[a].tally.count = s->names[a].tally.end = 3;
+    o->cursor = 4;
+    o->kind->lapped(o, sub, 3, true);
+    CHECK_EQUAL(sub->missed, 0);
+}
+
+TEST(a_lapped_reader_counts_the_most_when_its_entry_was_taken_out_and_its_name_has_another) {
+    tidings_observer *o = fresh_reader();
+    tidings__segment *s = &o->center->segment;
+    const uint32_t a = counted(o->center, "a");
+    tidings__subscription *sub = added(o, "a", 0);
+    tidings_delivery d;
+    post_of(o, 0, a);
+    CHECK(tidings__name_take_out(s, 0, a, &(uint64_t){UINT64_MAX}));
+    CHECK_EQUAL(tidings__look_for(o, 1, &d), TIDINGS__DELIVERED);
+    s->names[a].birth = sub->birth = 5;
+    const uint32_t anew = counted(o->center, "a");
+    CHECK(anew != a);
+    o->cursor = 4;
+    o->kind->lapped(o, sub, 1, true);
+    CHECK_EQUAL(sub->resolved, anew);
+    CHECK_EQUAL(sub->missed, 3);
+}
+
 // An evicting thread has added to the tally, and has not moved EV on yet.
 TEST(a_reader_counts_what_an_unfinished_eviction_has_counted_once_when_its_name_has_a_new_entry) {
     tidings_observer *o = fresh_reader();
