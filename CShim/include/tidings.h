@@ -436,7 +436,9 @@ int tidings_observer_remove_many(tidings_observer *observer, const uint32_t *sub
 
 /// Moves the cursor: UINT64_MAX to the end, 0 to the oldest notification in the ring, otherwise to that sequence (or
 /// the oldest after it). Only before the first `tidings_observer_add`: -EBUSY later. -ERANGE: the sequence is beyond
-/// the end; it belongs to another center or was never posted.
+/// the end; it belongs to another center or was never posted. After the addition with TIDINGS_ADD_HISTORY,
+/// `tidings_observer_position` tells where the observer begins: the ring may have lost more by then, and a lossless
+/// observer begins behind the up to 64 positions that are being evicted.
 /// Bound: constant. Never waits.
 int tidings_observer_seek(tidings_observer *observer, uint64_t sequence);
 

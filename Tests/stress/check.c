@@ -2,13 +2,15 @@
 #include "director.h"
 
 #define LOOKS 8
+#define SKIPPED_MOST 32u  // positions that a reader skips before it knows their outcome (TIDINGS__SKIPPED_MAX)
 
 typedef struct look {
     bool active, begun;
     uint8_t filter, flags;
     uint64_t low, high;  // it begins somewhere from low to high; begun: at low
     uint64_t missed, shown;
-    bool kept;  // it was shown what was kept
+    uint64_t owed_to;  // of a reader: what was still to be told in a calm lies before this position
+    bool kept;         // it was shown what was kept
     uint64_t added_low, added_high;
 } look;
 
@@ -23,13 +25,18 @@ typedef struct reader {
 #define WRONG(r, format, ...)                                                                                          \
     violation("observer %u, event %u (round %u): " format, (r)->seat, (r)->at, all->round, __VA_ARGS__)
 
+// How many of its filter before `upto` have been neither delivered nor told as missed, at least.
+static uint64_t owed(const look *l, uint64_t upto) {
+    const uint64_t least = count_of(l->filter, l->begun ? l->low : l->high, upto);
+    return l->missed < least ? least - l->missed : 0;
+}
+
 // Everything of its filter before `upto` has been delivered or told as missed; the next begins there.
 static void settle(reader *r, look *l, uint64_t upto, const char *when) {
-    const uint64_t most = count_of(l->filter, l->low, upto),
-                   least = l->begun ? most : count_of(l->filter, l->high, upto);
-    if (l->missed < least)
+    const uint64_t most = count_of(l->filter, l->low, upto), least_owed = owed(l, upto);
+    if (least_owed > 0)
         WRONG(r, "gap: %lu of filter %u were not delivered and not told as missed (%lu were told; from %lu to %lu, %s)",
-              (unsigned long)(least - l->missed), l->filter, (unsigned long)l->missed, (unsigned long)l->low,
+              (unsigned long)least_owed, l->filter, (unsigned long)l->missed, (unsigned long)l->low,
               (unsigned long)upto, when);
     if (l->missed > most + what_was.unknown[l->filter])
         WRONG(r, "gap: %lu of filter %u were told as missed, only %lu were posted (from %lu to %lu, %s)",
@@ -106,6 +113,9 @@ static void was_message(reader *r, const event *e) {
         if (e->sequence < l->low)
             WRONG(r, "%lu is before %lu, where subscription %d began", (unsigned long)e->sequence,
                   (unsigned long)l->low, i);
+        if (e->sequence < l->owed_to)
+            WRONG(r, "%lu of filter %u came after a calm, asleep, that ended at %lu", (unsigned long)e->sequence,
+                  l->filter, (unsigned long)l->owed_to);
         settle(r, l, e->sequence, "before a message");
         l->low = e->sequence + 1;
     }
@@ -116,8 +126,15 @@ static void was_calm(reader *r, uint32_t calm) {
         look *l = &r->looks[i];
         if (!l->active) continue;
         settle_kept(r, l, calm_ends[calm]);
-        settle(r, l, calm_ends[calm], "in a calm, asleep");
         total.sleepers++;
+        // A post that was committed after a reader had skipped its position is lost to the reader, and wakes no reader.
+        // The reader is told of it within a second, or with its next message. So at most as many as a reader skips are
+        // settled then, and none of them may be delivered.
+        const uint64_t left = seat_reads_only(r->seat) ? owed(l, calm_ends[calm]) : 0;
+        if (left > 0 && left <= SKIPPED_MOST)
+            l->owed_to = calm_ends[calm];
+        else
+            settle(r, l, calm_ends[calm], "in a calm, asleep");
     }
 }
 

@@ -43,8 +43,12 @@ static uint8_t add(watch *w, uint8_t filter, uint32_t flags) {
     w->subscriptions[slot] = subscription;
     w->asked |= (flags & TIDINGS_ADD_RETAINED) != 0;
     const bool history = flags & TIDINGS_ADD_HISTORY;
-    const uint64_t low = history ? before.retained_from : before.posted,
-                   high = history ? after.retained_from : after.posted;
+    const uint64_t low = history ? before.retained_from : before.posted;
+    uint64_t high = history ? after.retained_from : after.posted;
+    // A lossless observer begins behind the positions that are being evicted, which the statistics still count as
+    // retained.
+    const uint64_t cursor = tidings_observer_position(w->observer);
+    if (history && cursor > high) high = cursor;
     log_event(&w->log, (event){ADDED, (uint8_t)(1u << slot), filter, (uint8_t)flags, (uint32_t)(high - low), low});
     return slot;
 }
