@@ -6,14 +6,18 @@ extension SharedNotificationCenter {
     /// Before this returns, this center object's own observers by `observeOnMainActor` have been called.
     @MainActor
     package func postSettlingOnMainActor<Value: Encodable>(_ value: Value, name: Name, subject: String?) {
+        let incarnation = core.link.handle.incarnation
         guard let sequence = posted(value, name: name, subject: subject) else { return }
-        subjects.settleOnMainActor(name, subject, sequence, in: core.link.handle.incarnation)
+        subjects.settleOnMainActor(name, subject, sequence, in: incarnation)
     }
 
     /// Before this returns, this center object's own `settlingMessages` have the value in their buffers.
     package func postSettling<Value: Encodable>(_ value: Value, name: Name, subject: String?) {
+        // Read before the post. If the center object continues in another center meanwhile, the observers leave this
+        // incarnation, and the wait ends. A later incarnation may have no such position for hours.
+        let incarnation = core.link.handle.incarnation
         guard let sequence = posted(value, name: name, subject: subject) else { return }
-        subjects.settle(name, subject, sequence, in: core.link.handle.incarnation)
+        subjects.settle(name, subject, sequence, in: incarnation)
     }
 
     private func posted<Value: Encodable>(_ value: Value, name: Name, subject: String?) -> UInt64? {
