@@ -23,9 +23,9 @@ extension SharedNotificationCenter {
     /// about 50 ms, it is set aside with its thread, and another thread serves the other observers. Running and blocked
     /// time counts; time spent waiting for a processor does not.
     ///
-    /// Except on the dispatcher thread, up to 8,192 notifications or 64 MiB wait for a closure. From its first
-    /// suspension on, as many more wait as a suspension can hold. Beyond that, the oldest are dropped and reported as
-    /// missed. With ``ObserverOptions/isLossless``, posts are held back instead.
+    /// Except on the dispatcher thread, up to 8,192 notifications or 64 MiB wait for a closure. From a suspension
+    /// until none waits any more, it is as many more as a suspension can hold. Beyond that, the oldest are dropped and
+    /// reported as missed. With ``ObserverOptions/isLossless``, posts are held back instead.
     ///
     /// - Parameters:
     ///   - type: the message type; the observer observes its ``Message/name``.

@@ -61,6 +61,7 @@ struct ObservationMachine {
         self.needsDrain = needsDrain
         self.isLossless = isLossless
         buffer = DeliveryBuffer(bounds)
+        ordinary = bounds
         raised = bounds
         guard let held else { return }
         // The report of dropped items is one more item.
@@ -119,6 +120,7 @@ struct ObservationMachine {
         guard !isCancelled, let item = buffer.pop() else {
             isDraining = false
             settles()
+            lowerBounds()
             return nil
         }
         self.runner = runner
@@ -173,14 +175,15 @@ struct ObservationMachine {
     /// The items that arrived during the suspension.
     private var held: HeldItems?
     private(set) var isSuspended = false
-    /// The buffer's bounds, and those of the held items.
+    private let ordinary: DeliveryBuffer.Bounds
+    /// The ordinary bounds, and those of the held items.
     private var raised: DeliveryBuffer.Bounds
 
     /// Holds back later arrivals. Items that already wait in the buffer are still delivered.
     mutating func suspend() {
         guard held != nil else { return }
-        // At the end of the suspension, the buffer takes all held items behind those that wait. It keeps the larger
-        // bounds after that. A lossless one takes the held items beyond its bounds.
+        // At the end of the suspension, the buffer takes all held items behind those that wait. It has its ordinary
+        // bounds again once it has been empty. A lossless one takes the held items beyond its bounds.
         if !isLossless { buffer.bounds = raised }
         isSuspended = true
         runsInline = false
@@ -190,9 +193,16 @@ struct ObservationMachine {
         guard isSuspended else { return .ignore }
         isSuspended = false
         runsInline = isInline
-        guard !isCancelled, !held!.isEmpty else { return .ignore }
+        guard !isCancelled, !held!.isEmpty else {
+            lowerBounds()
+            return .ignore
+        }
         held!.moveAll(to: &buffer, lossless: isLossless)
         return drains()
+    }
+
+    private mutating func lowerBounds() {
+        if buffer.isEmpty, !isSuspended { buffer.bounds = ordinary }
     }
 
     // MARK: Set aside

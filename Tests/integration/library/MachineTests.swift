@@ -136,6 +136,20 @@ import Testing
         #expect(taken(&machine) == ["missed 1", "1", "1"])
     }
 
+    @Test func theBufferHasItsOrdinaryBoundsOnceItHasBeenEmptyAfterASuspension() {
+        for held in [0, 2] {
+            var machine = ObservationMachine(
+                isInline: false, needsDrain: true, isLossless: false, bounds: .init(items: 2, bytes: 1 << 20),
+                held: HeldItems(.hold(limit: 2)))
+            machine.suspend()
+            for _ in 0..<held { _ = machine.keep(item(bytes: 1)) }
+            _ = machine.resume()
+            #expect(taken(&machine) == Array(repeating: "1", count: held))
+            for _ in 1...3 { _ = machine.keep(item(bytes: 1)) }
+            #expect(taken(&machine) == ["missed 1", "1", "1"])
+        }
+    }
+
     private func item(bytes count: Int) -> Item {
         .arrival(
             Arrival(
