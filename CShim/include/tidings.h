@@ -37,6 +37,9 @@
 ///   dies, other processes take the parent for alive until that child calls `exec` or ends. A child that was forked in
 ///   a signal handler, above a call of this library, must not return from the handler. A handler must not fork above a
 ///   call that opens, creates, closes, sends or receives a center: `fork` would wait for that call for ever.
+/// - **Presence.** A participant can announce itself. Its joining, its leaving and its death are notifications in the
+///   center's order. Its death is reported once, together with its last will, unless every participant that announced
+///   itself or watches is dead; then the next one reports it. See "Presence" below.
 /// - **Trust.** A center belongs to its owner (mode 0600), unless its creator asks for another mode. A peer with write
 ///   access can spoil the center's data. It can never make another process crash, hang or over-read. There is one
 ///   exception: it can truncate the center's file, or punch holes into it. A *sealed* center rules that out too. An
@@ -99,6 +102,7 @@ extern "C" {
 #define TIDINGS_SUBJECT_MAX 255      ///< bytes in a subject
 #define TIDINGS_CENTER_NAME_MAX 200  ///< bytes in a center's name (a file name is 255 at most, and ours has a prefix)
 #define TIDINGS_EXECUTABLE_MAX 79    ///< bytes kept of a participant's executable name
+#define TIDINGS_ROLE_MAX 64          ///< bytes in the role of an announced participant
 
 typedef struct tidings_center tidings_center;        ///< an open center: one participant
 typedef struct tidings_publisher tidings_publisher;  ///< a name, with or without a subject, prepared for posting
@@ -272,7 +276,7 @@ void tidings_last_error_set(const char *line);
 // MARK: Posting
 
 /// Prepares a name (and a subject, or NULL) for posting. -EINVAL: the name is empty; or the name or subject is too
-/// long, holds a NUL, or isn't UTF-8.
+/// long, holds a NUL, or isn't UTF-8; or the name is TIDINGS_PRESENCE_NAME.
 /// Bound: constant. Never waits.
 int tidings_publisher_open(tidings_center *center, const char *name, size_t name_length, const char *subject,
                            size_t subject_length, tidings_publisher **publisher);
@@ -459,12 +463,14 @@ enum {
     TIDINGS_DELIVERY_OWN = 2,        ///< posted through this process's own handle of the center
     TIDINGS_DELIVERY_IMMEDIATE = 4,  ///< posted with TIDINGS_POST_IMMEDIATE
     TIDINGS_DELIVERY_CLEARED = 8,    ///< the name's retained value was cleared (`tidings_state_set`): no payload
+    TIDINGS_DELIVERY_PRESENCE = 16,  ///< a notice of presence: see `tidings_presence_read`
+    TIDINGS_DELIVERY_WILL = 32,      ///< the last will of a participant that died (`tidings_announce`)
 };
 
 /// What `tidings_next` delivers. Pointers are valid until the observer's next call.
 typedef struct tidings_delivery {
     int32_t kind;                   ///< TIDINGS_DELIVERY_MESSAGE or …_MISSED
-    uint32_t flags;                 ///< TIDINGS_DELIVERY_RETAINED, …_OWN, …_IMMEDIATE, …_CLEARED
+    uint32_t flags;                 ///< TIDINGS_DELIVERY_RETAINED and the like
     uint64_t sequence;              ///< its position in the order (of a MISSED: the position where delivery continues)
     uint64_t missed;                ///< how many (MISSED only)
     const uint32_t *subscriptions;  ///< the subscriptions it matches
@@ -583,6 +589,94 @@ int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t 
 /// Bound: copy, and a walk along the ring. Never waits.
 int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence);
 
+// MARK: Presence
+//
+// A participant that announces itself is *present*: other processes learn that it joined, that it left, and that it
+// died. Each of these events is a notification under the name TIDINGS_PRESENCE_NAME, in the center's one order. Observe
+// it like any other name, and read its deliveries with `tidings_presence_read`.
+//
+// - The notice of a death, and the last will, name the dead participant as their poster (`pid`, `uid`, `participant`).
+// - The kernel marks the death of a participant, and wakes one of the participants that watch it. A participant watches
+//   from `tidings_announce` or `tidings_presence_watch` on, in a thread of its own that sleeps without a timer.
+// - A stopped process is not dead. `exit`, and a return from `main`, are no death: they close. `_exit`, a signal that
+//   ends the process, and `exec` without `tidings_close` are deaths. A zombie is dead.
+// - A forked child is not announced, and its end says nothing about its parent. The child may announce itself.
+// - The limits: a process that dumps core dies when the dump is written. Where the kernel has no `futex_waitv` (before
+//   Linux 5.16), the watching threads wake 200 times a second. A peer that may write to the center can suppress
+//   notices, and invent them. A thread of a killed process that is inside a post may commit it just after the notice.
+
+/// The name of the notices. Their payload is CBOR: a map of "event" ("joined", "closed" or "died"), "pid", "uid", "id",
+/// "role" and "executable". No publisher can be opened for this name: -EINVAL.
+#define TIDINGS_PRESENCE_NAME "tidings.presence"
+
+/// What a participant wants posted when it dies.
+typedef struct tidings_will {
+    const char *name;  ///< as in `tidings_publisher_open`; not TIDINGS_PRESENCE_NAME
+    size_t name_length;
+    const char *subject;  ///< or NULL
+    size_t subject_length;
+    const void *payload;
+    size_t size;
+    uint8_t format;  ///< TIDINGS_FORMAT_…
+    uint8_t flags;   ///< TIDINGS_POST_…
+} tidings_will;
+
+/// Announces this participant, with a role of up to TIDINGS_ROLE_MAX bytes of UTF-8 (a text for people and programs:
+/// "renderer 3"). Posts the notice "joined". Starts a thread that watches other participants.
+///
+/// Promise: from the return on, one notice follows for this participant: "closed" after `tidings_withdraw`,
+/// `tidings_close` or `exit`; "died" if the process ends otherwise. After "died" the will is posted, unless `will` is
+/// NULL. The center keeps the will's payload: its memory is the caller's again. Reports deaths first that no process
+/// has reported yet.
+///
+/// `timeout_ns`: how long a lossless observer may hold the notice back, as in `tidings_post_options`.
+///
+/// - -EALREADY: this handle is announced. To change role or will, withdraw first.
+/// - -EINVAL: the role, or a text of the will, is too long or is not valid; or the will is retained and has a subject.
+/// - -EACCES: the handle is read-only. -ESTALE: the center has ended. -EBADF: as `tidings_next`.
+/// - -EAGAIN, -ETIMEDOUT, -EMSGSIZE, -ENOSPC: as `tidings_post`, for the notice and for the memory of the will.
+/// - -ENOMEM, or the error of starting a thread.
+/// If it fails, the participant is not announced, and observers have received nothing.
+/// Bound: walk. Waits up to 20 ms for a process that reports the death of an earlier participant at this index, and up
+/// to `timeout_ns`.
+int tidings_announce(tidings_center *center, const char *role, size_t role_length, const tidings_will *will,
+                     int64_t timeout_ns);
+
+/// Watches other participants without being announced: this process then reports deaths too. For an observer of
+/// TIDINGS_PRESENCE_NAME that may be alone with a participant that dies. Posts nothing about itself. Ends with
+/// `tidings_withdraw`, or with `tidings_announce`, which watches as well. 0 also if this handle watches already.
+/// Fails as `tidings_announce`.
+/// Bound and waiting: as `tidings_announce` without a timeout.
+int tidings_presence_watch(tidings_center *center);
+
+/// Ends the announcement: posts "closed", and the will is not posted. `tidings_close` does the same. If the notice is
+/// held back, another participant that watches posts it later. -ENOENT: the handle is neither announced nor watches.
+/// -ECHILD: it was announced before a fork.
+/// Bound: walk. Waits up to 50 ms for the watching thread of this handle.
+int tidings_withdraw(tidings_center *center);
+
+enum {
+    TIDINGS_PRESENCE_JOINED = 1,  ///< it announced itself
+    TIDINGS_PRESENCE_CLOSED = 2,  ///< it withdrew, closed or exited
+    TIDINGS_PRESENCE_DIED = 3,    ///< it died; its will follows, if it left one
+};
+
+/// A notice of presence.
+typedef struct tidings_presence {
+    int32_t event;         ///< TIDINGS_PRESENCE_…
+    int32_t pid;           ///< in its own pid namespace, as it states it
+    uint32_t uid;          ///< as it states it
+    uint32_t participant;  ///< the index of its entry, for `tidings_participant`
+    uint64_t id;           ///< random, below 2^52: the same in all notices of one announcement, and only there
+    char role[TIDINGS_ROLE_MAX + 1];
+    char executable[TIDINGS_EXECUTABLE_MAX + 1];  ///< a long one may be shortened, to 55 bytes at least
+} tidings_presence;
+
+/// Reads a delivery that has TIDINGS_DELIVERY_PRESENCE. -EINVAL: the delivery is no notice. -EBADMSG: its payload is
+/// not one that this library writes. Both set no error line. Trusts no payload. Async-signal-safe.
+/// Bound: constant. Never waits.
+int tidings_presence_read(const tidings_delivery *delivery, tidings_presence *presence);
+
 // MARK: Looking at a center
 
 /// The figures of a center.
@@ -623,6 +717,12 @@ typedef struct tidings_participant_info {
     bool own;  ///< it is this handle
     uint64_t joined_at_ns;
     char executable[TIDINGS_EXECUTABLE_MAX + 1];
+    /// It is announced, and its leaving has not been noticed (`tidings_announce`). An observer of TIDINGS_PRESENCE_NAME
+    /// that reads all participants after its registration knows which are present: it then applies each notice, and
+    /// ignores "joined" of an `id` that it knows.
+    bool announced;
+    uint64_t presence_id;             ///< as `id` of `tidings_presence`; 0: not announced
+    char role[TIDINGS_ROLE_MAX + 1];  ///< "" if it is not announced
 } tidings_participant_info;
 
 /// Reads the participant at an index below `participants_max`. -ENOENT: the entry was never used or has been reclaimed.
@@ -680,8 +780,9 @@ typedef struct tidings_orphans {
 /// Bound: walk. Waits 10 ms if something may be half-way, to read it twice.
 int tidings_orphans_get(tidings_center *center, tidings_orphans *orphans);
 
-/// Reclaims all orphans, except slots of living posters. This also happens automatically whenever it matters. Returns
-/// how many participants were reclaimed, or a negative errno. Other processes continue undisturbed.
+/// Reclaims all orphans, except slots of living posters. This also happens automatically whenever it matters. Reports
+/// each death of an announced participant that no process has reported (`tidings_announce`). Returns how many
+/// participants were reclaimed, or a negative errno. Other processes continue undisturbed.
 /// Bound: walk. Never waits.
 int tidings_reclaim(tidings_center *center);
 

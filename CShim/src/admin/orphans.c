@@ -7,6 +7,7 @@
 #include "eviction/evict.h"
 #include "platform/clock.h"
 #include "platform/error.h"
+#include "presence/report.h"
 #include "registry/name_table.h"
 #include "registry/participants.h"
 #include "retained/retained.h"
@@ -149,5 +150,6 @@ int tidings_reclaim(tidings_center *center) {
     pending_verdicts(s, &open);
     for (uint32_t i = 0; i < open.count; i++) tidings__revoke(s, open.at[i] >> 2);
     tidings__reclaim_retained(center);
+    tidings__report_all(center);
     return reclaimed;
 }

@@ -7,6 +7,7 @@
 #include "platform/lock.h"
 #include "registry/observers.h"
 #include "registry/prefixes.h"
+#include "registry/presence.h"
 #include "ring/verdict.h"
 
 // True if one of these observers is a member of the entry.
@@ -58,6 +59,24 @@ static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
     return 0;
 }
 
+// Adds what participant `index` has announced, if its announcement is that of this instance.
+static void add_presence(tidings__segment *s, uint32_t index, uint64_t instance, tidings_participant_info *info) {
+    if (index >= tidings__presence_end(s)) return;
+    const tidings__presence *entry = &s->presence[index];
+    const uint64_t report = tidings__acquire(&entry->report);
+    if (tidings__report_state(report) != TIDINGS__PRESENCE_PRESENT ||
+        tidings__acquire(&entry->announcement) != (instance | 1))
+        return;
+    uint64_t text[sizeof entry->role / 8];
+    for (size_t i = 0; i < sizeof text / 8; i++) text[i] = tidings__relaxed(&entry->role[i]);
+    const uint64_t size = tidings__relaxed(&entry->role_size);
+    tidings__fence_acquire();
+    if (tidings__relaxed(&entry->report) != report || size > TIDINGS_ROLE_MAX) return;
+    info->announced = true;
+    info->presence_id = tidings__presence_id(instance | 1);
+    memcpy(info->role, text, size);
+}
+
 int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info) {
     memset(info, 0, sizeof *info);
     tidings__segment *s = &center->segment;
@@ -76,6 +95,7 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
     tidings__fence_acquire();
     // The entry was reused while it was read: there is no consistent description.
     if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
+    add_presence(s, index, instance, info);
     info->own = index == center->participant && tidings__center_joined(center, tidings__thread_self());
     info->alive = info->own || tidings__lock_held(tidings__segment_locks(s), index) != 0;
     return 0;

@@ -48,7 +48,12 @@ struct tidings_center {
 
     // One thread at a time joins after a fork, or reclaims. A post waits for it only in a forked child's first use.
     _Alignas(128) pthread_mutex_t lock;
-    struct tidings_center *next;       // the list of open centers, for forked children
+    struct tidings_center *next;  // the list of open centers, for forked children
+    // For the layer presence. `leave`, if it is set, ends the announcement before the handle closes. `presence_lock`:
+    // one thread at a time announces or withdraws.
+    pthread_mutex_t presence_lock;
+    struct tidings__guard *guard;
+    void (*leave)(struct tidings_center *center);
     tidings__descriptor_set creating;  // its descriptor, while the kernel gives it memory
 
     // The remaining members are for ends.c.

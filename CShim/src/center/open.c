@@ -31,6 +31,7 @@ static void in_forked_child(void) {
     // Another thread of the parent may have held a center's lock. That thread does not exist here.
     for (tidings_center *center = centers; center; center = center->next) {
         pthread_mutex_init(&center->lock, NULL);
+        pthread_mutex_init(&center->presence_lock, NULL);
 #ifndef MUTANT_CHILD_KEEPS_PARTICIPANT_LOCK  // Found by: fault-injection a_small_post
         tidings__segment_reopen(&center->segment);
 #endif
@@ -122,6 +123,7 @@ static void forget(tidings_center *center) {
     // has a mapping that it does not use.
     tidings__segment_close(&center->segment);
     pthread_mutex_destroy(&center->lock);
+    pthread_mutex_destroy(&center->presence_lock);
     free(center);
 }
 
@@ -151,6 +153,7 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
     pthread_once(&forks_watched, watch_forks);
     tidings__barrier_register();
     pthread_mutex_init(&center->lock, NULL);
+    pthread_mutex_init(&center->presence_lock, NULL);
     center->segment.giving_memory = while_given_memory;
     int error;
     for (;;) {
@@ -168,6 +171,7 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
     }
     if (error) {
         pthread_mutex_destroy(&center->lock);
+        pthread_mutex_destroy(&center->presence_lock);
         free(center);
         return error;
     }
@@ -191,6 +195,7 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
 
 void tidings_close(tidings_center *center) {
     if (!center) return;
+    if (center->leave) center->leave(center);
     tidings__end_forget(center);
     if (center->segment.writable && tidings__center_joined(center, tidings__thread_self()) &&
         tidings__has_place(center)) {

@@ -12,6 +12,7 @@
 #include "registry/observers.h"
 #include "registry/participants.h"
 #include "registry/prefixes.h"
+#include "registry/presence.h"
 #include "registry/tally.h"
 #include "retained/retained.h"
 #include "ring/chunk.h"
@@ -19,11 +20,16 @@
 // How many records a range holds, per name entry. A record counts for at most two entries: its name, and its name with
 // subject.
 typedef struct tallies {
-    uint32_t used, valid, retained;
+    uint32_t used, valid, retained, reported;
     struct {
         uint32_t entry, count;
     } of[2 * TIDINGS__EV_LENGTH_MAX];
     uint64_t retained_at[TIDINGS__EV_LENGTH_MAX];
+    // Notices of presence and wills: the participant that each is about.
+    struct {
+        uint64_t position;
+        uint32_t participant, kind;
+    } reports[TIDINGS__EV_LENGTH_MAX];
 } tallies;
 
 static void tally(tallies *t, uint32_t entry, uint32_t more) {
@@ -41,6 +47,31 @@ static void tally(tallies *t, uint32_t entry, uint32_t more) {
 static void tally_run(tallies *t, uint64_t entries, uint32_t run) {
     tally(t, tidings__route_name(entries), run);
     tally(t, tidings__route_name_subject(entries), run);
+}
+
+#define REPORTS (TIDINGS__RECORD_NOTICE | TIDINGS__RECORD_WILL)
+
+static __attribute__((noinline, cold)) void note_report(tallies *t, const tidings__cell *cell, uint64_t position,
+                                                        uint32_t flags) {
+    tidings__record r;
+    tidings__record_read(cell, &r);
+    t->reports[t->reported].position = position;
+    t->reports[t->reported].participant = r.participant;
+    t->reports[t->reported++].kind = flags & REPORTS;
+}
+
+// Invariant P4: a participant that takes a report over finds each record of it in the ring, or finds the report moved
+// on. So the report moves on before EV leaves the range.
+static __attribute__((noinline, cold)) void settle_reports(tidings__segment *s, const tallies *t) {
+    const int saved = errno;             // a signal handler may post
+#ifndef MUTANT_EVICTED_NOTICE_FORGOTTEN  // Found by: interleaving deaths_in_a_full_ring
+    for (uint32_t i = 0; i < t->reported; i++)
+        tidings__presence_posted(s, t->reports[i].participant, t->reports[i].kind, t->reports[i].position);
+#else
+    (void)s;
+    (void)t;
+#endif
+    errno = saved;
 }
 
 static int cannot_read(const tidings__segment *s) {
@@ -102,7 +133,7 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     start = end;
 #endif
     tallies t;
-    t.used = t.valid = t.retained = 0;
+    t.used = t.valid = t.retained = t.reported = 0;
     uint64_t entries = 0;  // of the current run, as in a route word: consecutive records often have the same name
     uint32_t run = 0;
     bool revoked = false;
@@ -132,8 +163,11 @@ static int evict_range(tidings_center *center, uint64_t ev) {
             run = 0;
         }
         run++;
-        if (__builtin_expect(tidings__route_flags(route) & TIDINGS__RECORD_RETAIN, 0))
-            t.retained_at[t.retained++] = position;
+        const uint32_t flags = tidings__route_flags(route);
+        if (__builtin_expect(flags & (TIDINGS__RECORD_RETAIN | REPORTS), 0)) {
+            if (flags & TIDINGS__RECORD_RETAIN) t.retained_at[t.retained++] = position;
+            if (flags & REPORTS) note_report(&t, cell, position, flags);
+        }
     }
     tally_run(&t, entries, run);
     // Invariant E3: slots of the range are not used again before EV has moved on. If EV is unchanged, all records above
@@ -164,6 +198,7 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     // Invariant E8: promoted before EV leaves the range.
     for (uint32_t i = 0; i < t.retained; i++) tidings__retained_promote(s, t.retained_at[i]);
 #endif
+    if (__builtin_expect(t.reported != 0, 0)) settle_reports(s, &t);
     tidings__cas(&s->header->eviction.word, &ev, tidings__ev_idle(end, 0));
     return 0;
 }

@@ -64,6 +64,8 @@ uint32_t tidings__process_id(void) {
     return pid;
 }
 
+uint32_t tidings__process_id_now(void) { return (uint32_t)getpid(); }
+
 uint32_t tidings__user_id(void) { return (uint32_t)geteuid(); }
 
 bool tidings__user_known(uint32_t user) {

@@ -17,8 +17,9 @@ void tidings__fork_watch(void);
 // eight. A hook may call async-signal-safe functions only: other threads of the parent may have held any lock.
 void tidings__at_fork_child(void (*hook)(void));
 
-uint32_t tidings__process_id(void);  // cached
-uint32_t tidings__user_id(void);     // effective
+uint32_t tidings__process_id(void);      // cached
+uint32_t tidings__process_id_now(void);  // asks the kernel: a child made by `vfork` or raw `clone` has its own
+uint32_t tidings__user_id(void);         // effective
 // False: this process's user namespace has no such user, so files that seem to be that user's belong to an unknown
 // user. Reads /proc; true without it.
 bool tidings__user_known(uint32_t user);

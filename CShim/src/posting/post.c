@@ -12,6 +12,7 @@
 #include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/futex.h"
+#include "posting/notice.h"
 #include "posting/payload_chunk.h"
 #include "posting/publisher.h"
 #include "registry/doorbell.h"
@@ -152,6 +153,7 @@ typedef struct posting {
     uint32_t owner;
     uint32_t chunk;  // TIDINGS__NO_CHUNK: the payload goes into the cell
     uint8_t flags, format;
+    const tidings__notice *notice;  // NULL: the post is about no participant
 } posting;
 
 // The claim was revoked or abandoned: the caller claims another position.
@@ -242,6 +244,15 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
         tidings__abandon(claim, p->owner, p->thread);
         return AGAIN;
     }
+    // Invariant P3: the claim was a full barrier. A participant that takes the report over changes it first and reads
+    // the ring afterwards. So it finds this claim, or this load finds its change.
+    const tidings__notice *notice = plain ? NULL : p->notice;
+#ifndef MUTANT_REPORT_UNCHECKED_AFTER_CLAIM  // Found by: interleaving a_report_taken_over
+    if (notice && tidings__acquire(notice->report) != notice->expected) {
+        tidings__abandon(claim, p->owner, p->thread);
+        return -ECANCELED;
+    }
+#endif
     // Invariant N2: the claim was a full barrier. An observer that registers after this load of G finds our claim, and
     // begins after it.
     uint64_t resolved = plain ? tidings__resolved(publisher) : resolved_again(publisher, &at->before);
@@ -260,7 +271,8 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     // has it.
     const bool named = in_chunk || name == TIDINGS__NAME_NONE;
     const tidings__record_header header = {
-        p->time, center->pid | p->size, center->poster | (named ? publisher->poster : publisher->poster & WITHOUT_NAME),
+        p->time, (notice ? notice->pid : center->pid) | p->size,
+        (notice ? notice->poster : center->poster) | (named ? publisher->poster : publisher->poster & WITHOUT_NAME),
         tidings__route_word(name, tidings__resolved_subject(resolved), plain ? 0 : p->flags, p->format)};
     tidings__header_write(cell, header);
     if (in_chunk) {
@@ -330,9 +342,13 @@ static inline posting begun(tidings_publisher *publisher, tidings__thread *threa
                      .format = options ? options->format : 0};
 }
 
-// Slow path: payloads in chunks, options, read-only or observable centers, and errors.
+static int post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size, const tidings_post_options *options,
+                      const tidings__notice *notice, uint64_t *sequence);
+
+// Slow path: payloads in chunks, options, notices, read-only or observable centers, and errors.
 static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher, const void *payload, size_t size,
-                                                    const tidings_post_options *options, uint64_t *sequence) {
+                                                    const tidings_post_options *options, const tidings__notice *notice,
+                                                    uint64_t *sequence) {
     tidings__thread *thread = tidings__thread_self();
     tidings_center *center = publisher->center;
     int error = begin(publisher, thread, size);
@@ -340,20 +356,27 @@ static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher
     if (tidings__fits_cell(publisher, size) && !(options && options->flags)) {
         const uint64_t time = tidings__stamp(thread);
         if (tidings__end_due(center, thread) && (error = tidings__end_ask(center, thread)) != 0) return error;
-        const posting p = begun(publisher, thread, payload, size, options, time);
+        posting p = begun(publisher, thread, payload, size, options, time);
+        p.notice = notice;
+        if (notice) p.flags = notice->flags;
         return post_anew(&p, TIDINGS__NAME_NONE, sequence);
     }
     // If the name fits a cell, clearing a value takes no chunk. Otherwise no value could be cleared once retained
     // values fill all chunks.
     if (options && options->flags & TIDINGS__POST_CLEAR && size == 0 && tidings__fits_cell(publisher, 0))
-        return tidings__post_chunk(publisher, TIDINGS__NO_CHUNK, 0, options, sequence);
+        return post_chunk(publisher, TIDINGS__NO_CHUNK, 0, options, notice, sequence);
     uint32_t chunk;
     error = tidings__take_chunk(center, TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(publisher),
                                 tidings__deadline(options), &chunk);
     if (error) return error;
     uint64_t capacity;
     if (size) memcpy(tidings__chunk_bytes(&center->segment, chunk, &capacity) + TIDINGS__CHUNK_HEADER, payload, size);
-    return tidings__post_chunk(publisher, chunk, size, options, sequence);
+    return post_chunk(publisher, chunk, size, options, notice, sequence);
+}
+
+int tidings__post_notice(tidings_publisher *publisher, const void *payload, size_t size,
+                         const tidings_post_options *options, const tidings__notice *notice, uint64_t *sequence) {
+    return post_otherwise(publisher, payload, size, options, notice, sequence);
 }
 
 int tidings_post(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options,
@@ -362,7 +385,7 @@ int tidings_post(tidings_publisher *publisher, const void *payload, size_t size,
     for (volatile int turns = 0; turns < 6; turns++) {}
 #endif
     if (__builtin_expect(size >= publisher->inline_limit || (options && options->flags), 0))
-        return post_otherwise(publisher, payload, size, options, sequence);
+        return post_otherwise(publisher, payload, size, options, NULL, sequence);
     tidings__thread *thread = tidings__thread_self();
     tidings_center *center = publisher->center;
     int error = tidings__center_check(center, thread);
@@ -392,8 +415,8 @@ int tidings_post(tidings_publisher *publisher, const void *payload, size_t size,
     return 0;
 }
 
-int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size, const tidings_post_options *options,
-                        uint64_t *sequence) {
+static int post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size, const tidings_post_options *options,
+                      const tidings__notice *notice, uint64_t *sequence) {
     tidings_center *center = publisher->center;
     tidings__segment *s = &center->segment;
     tidings__thread *thread = tidings__thread_self();
@@ -415,7 +438,8 @@ int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t siz
     if (!error) {
         posting p = begun(publisher, thread, "", size, options, time);
         p.chunk = chunk;
-        p.flags = flags;
+        p.flags = flags | (notice ? notice->flags : 0);
+        p.notice = notice;
         uint64_t capacity;
         if (in_chunk) {
             p.chunk_bytes = tidings__chunk_bytes(s, chunk, &capacity);
@@ -426,4 +450,9 @@ int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t siz
     }
     if (error && in_chunk) tidings__chunk_release(s, center->participant, chunk);
     return error;
+}
+
+int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size, const tidings_post_options *options,
+                        uint64_t *sequence) {
+    return post_chunk(publisher, chunk, size, options, NULL, sequence);
 }

@@ -47,11 +47,23 @@ static void prepare(tidings_publisher *publisher, tidings_center *center, const 
     publisher->inline_limit = (room < s->shape.maximum_payload ? room : s->shape.maximum_payload) + 1;
 }
 
+bool tidings__name_reserved(const char *name, size_t length) {
+    return length == sizeof TIDINGS_PRESENCE_NAME - 1 && memcmp(name, TIDINGS_PRESENCE_NAME, length) == 0;
+}
+
+// Refuses the name of the notices: what an observer receives under it comes from this library.
+static int check_free(const char *name, size_t length) {
+    if (!tidings__name_reserved(name, length)) return 0;
+    return tidings__fail(EINVAL, "can't post under \"%s\": the name is that of the notices of presence; take another",
+                         TIDINGS_PRESENCE_NAME);
+}
+
 int tidings_publisher_open(tidings_center *center, const char *name, size_t name_length, const char *subject,
                            size_t subject_length, tidings_publisher **result) {
     *result = NULL;
     tidings__clear_error();
     int error = check(name, name_length, subject, &subject_length);
+    if (!error) error = check_free(name, name_length);
     if (error) return error;
     tidings_publisher *publisher = malloc(tidings_publisher_size(name_length, subject_length));
     if (!publisher)
@@ -61,10 +73,16 @@ int tidings_publisher_open(tidings_center *center, const char *name, size_t name
     return 0;
 }
 
+void tidings__publisher_prepare_at(void *memory, tidings_center *center, const char *name, size_t name_length,
+                                   const char *subject, size_t subject_length) {
+    prepare(memory, center, name, name_length, subject, subject_length);
+}
+
 int tidings_publisher_place(tidings_center *center, const char *name, size_t name_length, const char *subject,
                             size_t subject_length, void *memory, size_t size, tidings_publisher **result) {
     *result = NULL;
     int error = check(name, name_length, subject, &subject_length);
+    if (!error) error = check_free(name, name_length);
     if (error) return error;
     if (size < tidings_publisher_size(name_length, subject_length) ||
         (uintptr_t)memory % _Alignof(tidings_publisher) != 0)

@@ -36,6 +36,13 @@ struct tidings_publisher {
 static inline uint32_t tidings__resolved_name(uint64_t resolved) { return (uint32_t)resolved; }
 static inline uint32_t tidings__resolved_subject(uint64_t resolved) { return tidings__route_name_subject(resolved); }
 
+// True for TIDINGS_PRESENCE_NAME.
+bool tidings__name_reserved(const char *name, size_t length);
+// As `tidings_publisher_place`, also for the reserved name. `memory` has TIDINGS_PUBLISHER_SIZE_MAX bytes. Texts must
+// have been checked.
+void tidings__publisher_prepare_at(void *memory, tidings_center *center, const char *name, size_t name_length,
+                                   const char *subject, size_t subject_length);
+
 // True if the name (and name with subject) has an entry that stays. In an observable center each posted name has one:
 // readers cannot add entries, and without one nothing would count the records that they miss.
 bool tidings__publisher_registered(tidings_publisher *publisher, uint64_t resolved);

@@ -1,6 +1,8 @@
 // Filling in a delivery whose name and subject must be copied: see describe.h for the usual case.
 #include "receiving/describe.h"
 
+const uint8_t tidings__no_payload[1];
+
 // For a subscription to many names, or a record with a subject.
 bool tidings__describe_text(tidings_observer *o, const tidings__record *r, uint64_t position, tidings_delivery *d) {
     uint32_t name_length = 0, subject_length = 0;

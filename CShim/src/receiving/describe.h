@@ -4,11 +4,18 @@
 
 #include "receiving/observer.h"
 
-// Converts the two record flags that observers see.
+_Static_assert(TIDINGS__RECORD_NOTICE == TIDINGS_DELIVERY_PRESENCE && TIDINGS__RECORD_WILL == TIDINGS_DELIVERY_WILL,
+               "the same bits");
+
+// Converts the record flags that observers see.
 static inline uint32_t tidings__flags_told(uint32_t flags) {
     return (flags & TIDINGS__RECORD_IMMEDIATE ? TIDINGS_DELIVERY_IMMEDIATE : 0) |
-           (flags & TIDINGS__RECORD_CLEAR ? TIDINGS_DELIVERY_CLEARED : 0);
+           (flags & TIDINGS__RECORD_CLEAR ? TIDINGS_DELIVERY_CLEARED : 0) | (flags & TIDINGS__RECORD_NOTICE) |
+           (flags & TIDINGS__RECORD_WILL);
 }
+
+// The payload of every delivery of an observer without payloads.
+extern const uint8_t tidings__no_payload[1];
 
 // Sets all fields but the text.
 static inline __attribute__((always_inline)) void tidings__describe_record(tidings_observer *o, const tidings__record r,
@@ -23,7 +30,7 @@ static inline __attribute__((always_inline)) void tidings__describe_record(tidin
     d->missed = 0;
     d->subscriptions = o->matched_ids;
     d->subscription_count = matched;
-    d->payload = o->flags & TIDINGS_OBSERVE_BARE ? (const uint8_t *)"" : o->buffer;
+    d->payload = o->flags & TIDINGS_OBSERVE_BARE ? tidings__no_payload : o->buffer;
     d->size = r.size;
     d->posted_at_ns = r.time;
     d->pid = (int32_t)r.pid;

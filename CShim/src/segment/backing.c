@@ -200,3 +200,24 @@ int tidings__back_names(tidings__segment *segment, uint32_t count) {
     publish_names(segment, target);
     return 0;
 }
+
+int tidings__back_presence(tidings__segment *segment) {
+    if (tidings__relaxed(&segment->presence_known)) return 0;
+    const uint64_t start = segment->geometry.presence,
+                   bytes = (uint64_t)segment->shape.participants * sizeof(tidings__presence);
+    const int fd = tidings__segment_descriptor(segment);
+    if (!segment->writable) {
+        if (fd < 0 || !tidings__file_backed(fd, start, bytes))
+            return tidings__fail(ENODATA, "can't read presence in center \"%s\": no participant has announced itself",
+                                 segment->name);
+        tidings__set_relaxed(&segment->presence_known, 1);
+        return 0;
+    }
+    int result = reserve(segment, start, start + bytes);
+    // Also touched: a reader can only ask for holes, and a page that was reserved but never touched counts as a hole.
+    if (result == 0) result = tidings__map_touch(segment->base + start, bytes, true);
+    if (result == 0 && !tidings__file_backed(fd, start, bytes)) tidings__map_touch_each(segment->base + start, bytes);
+    if (result != 0) return reserve_failed(segment, -result, "announce a participant in", bytes);
+    tidings__set_relaxed(&segment->presence_known, 1);
+    return 0;
+}

@@ -134,6 +134,8 @@ void tidings__geometry_of(const tidings__shape *shape, tidings__geometry *geomet
     geometry->names = at;
     geometry->base_size = round_up(at + (uint64_t)shape->names_first * sizeof(tidings__name), TIDINGS__PAGE);
     at = round_up(at + (uint64_t)shape->names * sizeof(tidings__name), TIDINGS__PAGE);
+    geometry->presence = at;
+    at = round_up(at + (uint64_t)shape->participants * sizeof(tidings__presence), TIDINGS__PAGE);
     geometry->chunks = at;
     for (uint32_t i = 0; i < geometry->class_count; i++) {
         geometry->classes[i].offset = at;
@@ -151,6 +153,7 @@ uint32_t tidings__layout_stamp(void) {
     const uint64_t parts[] = {
         sizeof(tidings__header),
         sizeof(tidings__participant),
+        sizeof(tidings__presence),
         sizeof(tidings__observer_entry),
         sizeof(tidings__cell),
         sizeof(tidings__name),

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define TIDINGS__FORMAT_VERSION 4u
+#define TIDINGS__FORMAT_VERSION 5u
 #define TIDINGS__MAGIC UINT64_C(0x0073676e69646954)  // "Tidings" in little endian byte order
 // Bytes of a cache line on x86-64 and most ARM. Words are two lines apart where prefetching the neighbour line would
 // hurt.
@@ -72,6 +72,8 @@ typedef struct tidings__cell {
 #define TIDINGS__RECORD_CHUNK 2u  // the body is in chunk number body[0]
 #define TIDINGS__RECORD_CLEAR 4u  // with RETAIN: clears the retained value
 #define TIDINGS__RECORD_IMMEDIATE 8u
+#define TIDINGS__RECORD_NOTICE 16u  // a notice of presence; its poster words name the participant that it is about
+#define TIDINGS__RECORD_WILL 32u    // a last will; its poster words name the dead participant
 
 // W
 #define TIDINGS__W_LAP_SHIFT 33
@@ -117,6 +119,56 @@ typedef struct tidings__participant {
     _Atomic uint64_t joined_at;
     _Atomic uint64_t executable[12];  // text, 79 bytes and NULs used
 } tidings__participant;
+
+// The futexes of an announced participant, alone on a line. In a center with a writers file they are there, where no
+// reader can map them (invariant P7).
+//
+// - Writers: `life`: its participant; the kernel, when the participant's watching thread dies. `poke`: participants
+// that
+//   announce themselves.
+// - No lock: the kernel replaces only a value that carries the thread's own TID. `poke` changes by atomic addition
+// only.
+// - Stale read: the kernel compares each word when the watching thread goes to sleep.
+typedef struct tidings__presence_line {
+    // life[0] and life[2] are used: FUTEX_WAITERS and the TID of the watching thread; 0: left. Two words, as the kernel
+    // wakes one sleeper of each. 8 bytes apart, as the nodes of a robust list are.
+    _Alignas(TIDINGS__LINE) _Atomic uint32_t life[4];
+    _Atomic uint32_t poke;
+} tidings__presence_line;
+
+#define TIDINGS__LIFE_DIED (UINT32_C(1) << 30)  // FUTEX_OWNER_DIED
+
+// An announced participant, in the entry of the participant's own index. design/6-presence.md.
+//
+// - Writers: `report`: by CAS its participant, and each participant that reports its death. All other words: its
+//   participant, while `report` says FREE, LEFT or PREPARING.
+// - No lock: each change of `report` is one CAS of a value that never comes again (a counter), so a late CAS fails.
+// - Stale read: the CAS fails. The description is read after `report` and counts only if the CAS that follows succeeds,
+//   or serves lists.
+typedef struct tidings__presence {
+    tidings__presence_line line;  // unused in a center with a writers file
+    // 63…24 a position modulo 2^40, 23…16 counter, 15…4 participant that reports, 3…0 state. Its lower half is a futex.
+    _Atomic uint64_t report;
+    _Atomic uint64_t announcement;  // the instance of its participant entry
+    _Atomic uint64_t will;          // chunk + 1 of its last will; 0: none
+    _Atomic uint64_t process;       // 31…0 pid, 63…32 uid
+    _Atomic uint64_t role_size;     // bytes of `role`
+    _Atomic uint64_t role[8];
+    _Atomic uint64_t program[10];  // its executable: text, 79 bytes and NULs used
+    uint64_t unused;
+} tidings__presence;
+
+// The states of an announcement. The position in `report`: for JOINING to WILL, no record of this state's kind about
+// this participant lies before it; for PREPARING and PRESENT, bits of the announcement.
+#define TIDINGS__PRESENCE_FREE 0u
+#define TIDINGS__PRESENCE_PREPARING 1u
+#define TIDINGS__PRESENCE_JOINING 2u  // the notice "joined" is being posted
+#define TIDINGS__PRESENCE_PRESENT 3u
+#define TIDINGS__PRESENCE_LEAVING 4u   // "closed" is being posted
+#define TIDINGS__PRESENCE_DYING 5u     // "died" is being posted
+#define TIDINGS__PRESENCE_WILL 6u      // the will is being posted
+#define TIDINGS__PRESENCE_LEFT 7u      // nothing is left to post; its participant's index may announce itself anew
+#define TIDINGS__PRESENCE_WATCHING 8u  // it watches, and no notice is about it
 
 // One observer.
 //
@@ -215,6 +267,8 @@ typedef struct tidings__name {
 #define TIDINGS__CHUNK_OWNED 1u  // position TIDINGS__CHUNK_NOWHERE: its record has no position yet
 #define TIDINGS__CHUNK_IN_RING 2u
 #define TIDINGS__CHUNK_RETAINED 3u
+// A last will; the position is bits of the announcement, with bit 47 set, so no record has it. A reporter frees it.
+#define TIDINGS__CHUNK_WILL 4u
 #define TIDINGS__CHUNK_NOWHERE UINT64_C(0xffffffffffff)
 
 // MARK: The header
@@ -290,10 +344,14 @@ typedef struct tidings__header {
     // as EV changes after the bit is set, so an eviction decided without the bit fails.
     _Alignas(2 * TIDINGS__LINE) _Atomic uint64_t lossless[TIDINGS__MAP_WORDS];
     tidings__name_futex name_futexes[TIDINGS__NAME_FUTEXES];  // used only in a center with a writers file
+    // Participants that announce themselves, by CAS; grows only. Presence entries from this index on were never used.
+    tidings__padded presence_used;
 } tidings__header;
 
 _Static_assert(sizeof(tidings__cell) == TIDINGS__CELL_SIZE, "a cell is four lines");
 _Static_assert(sizeof(tidings__participant) == 128, "two lines");
+_Static_assert(sizeof(tidings__presence_line) == TIDINGS__LINE, "one line");
+_Static_assert(sizeof(tidings__presence) == 256, "four lines");
 _Static_assert(sizeof(tidings__observer_entry) == 64, "one line");
 _Static_assert(sizeof(tidings__writers_file_line) == TIDINGS__LINE, "one line");
 _Static_assert(sizeof(tidings__name) == 704, "one line, two of members, eight of text");

@@ -50,6 +50,9 @@ int tidings__segment_attach(tidings__segment *segment) {
     segment->chunk_words = (void *)(base + geometry->chunk_words);
     segment->cells = (void *)(base + geometry->cells);
     segment->names = (void *)(base + geometry->names);
+    segment->presence = (void *)(base + geometry->presence);
+    segment->lives = base + geometry->presence;
+    segment->lives_apart = sizeof(tidings__presence);
     segment->doorbells = (void *)segment->observers;
     segment->slot_mask = segment->shape.slots - 1;
     segment->slot_shift = (uint32_t)__builtin_ctz(segment->shape.slots);

@@ -34,18 +34,22 @@ typedef struct tidings__segment {
     _Atomic uint64_t *chunk_words;
     tidings__cell *cells;
     tidings__name *names;
+    tidings__presence *presence;  // touch an entry only after `tidings__back_presence`
     // A private copy: the header's shape is never read again, as a hostile peer may change it.
     tidings__shape shape;
     tidings__geometry geometry;  // follows from `shape`; private as well
     uint32_t slot_shift, slot_mask;
     uint64_t instance, home_namespace;
-    uint8_t *doorbells;   // one line each: in the observers' entries, or in the writers file
+    uint8_t *doorbells;  // one line each: in the observers' entries, or in the writers file
+    uint8_t *lives;      // presence lines, `lives_apart` bytes apart: in the presence entries, or in the writers file
+    uint32_t lives_apart;
     int writers_file_fd;  // for locks, if there is a writers file and this process may write; -1 otherwise
     uint8_t *writers_file_base;
-    ino_t writers_file;              // inode; 0: there is no writers file
-    uint32_t owner;                  // uid
-    _Atomic uint32_t *chunk_backed;  // private: for each chunk, its first pages that are known to have memory
-    _Atomic uint32_t names_known;    // private: name entries that are known to have memory
+    ino_t writers_file;               // inode; 0: there is no writers file
+    uint32_t owner;                   // uid
+    _Atomic uint32_t *chunk_backed;   // private: for each chunk, its first pages that are known to have memory
+    _Atomic uint32_t names_known;     // private: name entries that are known to have memory
+    _Atomic uint32_t presence_known;  // private: 1: the presence entries are known to have memory
     dev_t device;
     ino_t inode;
     uint32_t looks;  // how often this opening or removal has returned TIDINGS__LATER
@@ -95,6 +99,11 @@ int tidings__segment_descriptor(const tidings__segment *segment);
 // was opened read-only.
 int tidings__segment_locks(const tidings__segment *segment);
 
+// The futexes of a presence entry. Needs write access, and `tidings__back_presence`.
+static inline tidings__presence_line *tidings__presence_line_at(const tidings__segment *segment, uint32_t index) {
+    return (tidings__presence_line *)(void *)(segment->lives + (uint64_t)index * segment->lives_apart);
+}
+
 static inline _Atomic uint32_t *tidings__doorbell(const tidings__segment *segment, uint32_t observer) {
     return (_Atomic uint32_t *)(void *)(segment->doorbells + (uint64_t)observer * TIDINGS__LINE);
 }
@@ -133,6 +142,9 @@ int tidings__back_names(tidings__segment *segment, uint32_t count);
 // How many of the first `count` name entries have memory. Reserves nothing, except if the file system can't report
 // holes.
 uint32_t tidings__names_there(tidings__segment *segment, uint32_t count);
+// Makes sure that the presence entries have memory. A writable segment reserves it. -ENODATA: the segment is read-only,
+// and no participant has announced itself yet.
+int tidings__back_presence(tidings__segment *segment);
 // For a program that closed the center's descriptor, so that the kernel can't be asked where memory is. True if the
 // entry can be used, because its pages could be touched. An index that a peer made up takes no memory, unless the peer
 // also changed header->names_backed.

@@ -2,7 +2,8 @@
 // participants' locks and the doorbells, out of the readers' reach (design/5-access.md):
 // - Locks: a shared lock needs only a descriptor for reading, and would keep a participant's lock off its byte for
 //   ever.
-// - Doorbells: FUTEX_REQUEUE needs only a mapping for reading, and moves a sleeper to a futex that no process wakes.
+// - Doorbells and the futexes of announced participants: FUTEX_REQUEUE needs only a mapping for reading, and moves a
+// sleeper to a futex that no process wakes.
 #include <errno.h>
 #include <string.h>
 
@@ -17,8 +18,20 @@ bool tidings__mode_observable(uint32_t mode) { return (mode & 0444) >> 1 & ~mode
 // The mode of the writers file: each class of users that may write may also read, and no other class may.
 static uint32_t writers_only(uint32_t mode) { return (mode & 0222) | (mode & 0222) << 1; }
 
+static uint64_t in_pages(uint64_t bytes) { return (bytes + TIDINGS__PAGE - 1) / TIDINGS__PAGE * TIDINGS__PAGE; }
+
+// The doorbells' pages, then those of the presence lines.
+static uint64_t lives_at(const tidings__segment *segment) {
+    return in_pages((uint64_t)segment->shape.observers * TIDINGS__LINE);
+}
 static uint64_t writers_file_size(const tidings__segment *segment) {
-    return ((uint64_t)segment->shape.observers * TIDINGS__LINE + TIDINGS__PAGE - 1) / TIDINGS__PAGE * TIDINGS__PAGE;
+    return lives_at(segment) + in_pages((uint64_t)segment->shape.participants * TIDINGS__LINE);
+}
+
+static void attach(tidings__segment *segment) {
+    segment->doorbells = segment->writers_file_base;
+    segment->lives = segment->writers_file_base + lives_at(segment);
+    segment->lives_apart = sizeof(tidings__presence_line);
 }
 
 static int path_of(const tidings__segment *segment, uint64_t instance, char path[TIDINGS__PATH_SIZE]) {
@@ -46,7 +59,7 @@ static int separate(tidings__segment *segment, int fd, const char *path) {
     if (result != 0) return result;
     segment->writers_file_fd = locks;
     segment->writers_file = status.st_ino;
-    segment->doorbells = segment->writers_file_base;
+    attach(segment);
     return 0;
 }
 
@@ -75,7 +88,7 @@ int tidings__writers_file_adopt(tidings__segment *segment, int mapped, int locks
         return tidings__segment_refuse(segment, -result, "receive",
                                        "mapping it failed (%s); raise the limit (ulimit -v)", strerror(-result));
     segment->writers_file_fd = locks;
-    segment->doorbells = segment->writers_file_base;
+    attach(segment);
     return 0;
 }
 

@@ -1,0 +1,40 @@
+// The watching thread of a handle. design/6-presence.md.
+#ifndef TIDINGS__PRESENCE_GUARD_H
+#define TIDINGS__PRESENCE_GUARD_H
+
+#include "center/center.h"
+#include "platform/robust.h"
+#include "registry/presence.h"
+
+// The guard of one announcement of one handle. It lives in memory of the process, until its thread has ended.
+typedef struct tidings__guard {
+    tidings__robust robust;
+    tidings_center *center;
+    pthread_t thread;
+    _Atomic uint32_t state;  // futex: TIDINGS__GUARD_…
+    int error;               // why it is REFUSED
+    uint32_t fork_epoch;     // of the process that started it
+    uint32_t process;        // pid of that process: a child without fork handlers has another one
+    uint64_t present;        // the report's value that says "present"
+    bool watching;           // it watches, and is not announced
+    struct tidings__guard *next;
+} tidings__guard;
+
+#define TIDINGS__GUARD_STARTING 0u
+#define TIDINGS__GUARD_REFUSED 1u
+#define TIDINGS__GUARD_READY 2u    // the kernel will mark its death
+#define TIDINGS__GUARD_WATCHES 3u  // it watches the participants that follow it
+#define TIDINGS__GUARD_ENDS 4u
+
+// Starts the thread, and waits until its death would be noticed. 0 or a negative errno.
+int tidings__guard_start(tidings__guard *guard, tidings_center *center);
+// Lets the thread watch.
+void tidings__guard_watch(tidings__guard *guard);
+// Ends the thread, and waits for its end. The kernel reads the robust list then, so the guard is freed after that.
+void tidings__guard_stop(tidings__guard *guard);
+
+// Makes the participants that watch entry `index` look again, or will watch it from now on. Call after the entry has
+// become visible.
+void tidings__guard_poke(tidings__segment *s, uint32_t index);
+
+#endif

@@ -1,0 +1,247 @@
+// Reports that a participant has left or died: once, whichever participants report it, and wherever they stop or die.
+// Declared and described in report.h.
+#include "presence/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eviction/pending_claim.h"
+#include "platform/error.h"
+#include "posting/publisher.h"
+#include "presence/notice.h"
+#include "ring/verdict.h"
+#include "segment/names.h"
+
+// Changes of a report that one call follows. Each change but those of a hostile peer leads to a later state or to
+// another reporter.
+#define TURNS 64
+
+// MARK: Posting
+
+static tidings__notice notice_of(const tidings__segment *s, uint32_t index, uint64_t expected, uint8_t flags) {
+    const tidings__presence *entry = &s->presence[index];
+    const uint64_t process = tidings__acquire(&entry->process);
+    return (tidings__notice){.report = &entry->report,
+                             .expected = expected,
+                             .poster = process >> 32 | (uint64_t)index << 32,
+                             .pid = process << 32,
+                             .flags = flags};
+}
+
+static void describe(const tidings__segment *s, uint32_t index, int32_t event, tidings_presence *presence) {
+    const tidings__presence *entry = &s->presence[index];
+    const uint64_t process = tidings__acquire(&entry->process);
+    memset(presence, 0, sizeof *presence);
+    presence->event = event;
+    presence->pid = (int32_t)(uint32_t)process;
+    presence->uid = (uint32_t)(process >> 32);
+    presence->participant = index;
+    presence->id = tidings__presence_id(tidings__acquire(&entry->announcement));
+    uint64_t text[sizeof entry->program / 8];
+    for (size_t i = 0; i < sizeof entry->program / 8; i++) text[i] = tidings__relaxed(&entry->program[i]);
+    memcpy(presence->executable, text, TIDINGS_EXECUTABLE_MAX);
+    for (size_t i = 0; i < sizeof entry->role / 8; i++) text[i] = tidings__relaxed(&entry->role[i]);
+    const uint64_t size = tidings__relaxed(&entry->role_size);
+    memcpy(presence->role, text, size < TIDINGS_ROLE_MAX ? size : TIDINGS_ROLE_MAX);
+}
+
+int tidings__notice_post(tidings_center *center, uint32_t index, int32_t event, uint64_t expected, int64_t timeout_ns,
+                         uint64_t *position) {
+    tidings__segment *s = &center->segment;
+    _Alignas(8) uint8_t memory[TIDINGS_PUBLISHER_SIZE_MAX];
+    tidings__publisher_prepare_at(memory, center, TIDINGS_PRESENCE_NAME, sizeof TIDINGS_PRESENCE_NAME - 1, NULL, 0);
+    tidings_presence presence;
+    describe(s, index, event, &presence);
+    uint8_t bytes[TIDINGS__NOTICE_MAX];
+    const size_t size = tidings__notice_write(&presence, bytes);
+    const tidings__notice notice = notice_of(s, index, expected, TIDINGS__RECORD_NOTICE);
+    const tidings_post_options options = {.format = TIDINGS_FORMAT_CBOR, .timeout_ns = timeout_ns};
+    return tidings__post_notice((tidings_publisher *)(void *)memory, bytes, size, &options, &notice, position);
+}
+
+// Copies a will out of its chunk. NULL with `*error` 0: there is none, or a peer has spoiled it.
+static uint8_t *copy_will(tidings_center *center, uint32_t index, tidings__record *record, int *error) {
+    tidings__segment *s = &center->segment;
+    const uint64_t will = tidings__acquire(&s->presence[index].will);
+    const uint64_t word = tidings__will_word(tidings__acquire(&s->presence[index].announcement), index);
+    *error = 0;
+    if (will == 0 || will > s->geometry.chunk_count) return NULL;
+    const uint32_t chunk = (uint32_t)will - 1;
+    uint64_t capacity = 0;
+    const uint8_t *from = tidings__chunk_bytes(s, chunk, &capacity);
+    if (tidings__acquire(&s->chunk_words[chunk]) != word || !tidings__chunk_record(s, chunk, record)) return NULL;
+    const uint64_t size = tidings__round8(record->size) + tidings__round8(record->name_length) +
+                          tidings__round8(record->subject_length);
+    if (TIDINGS__CHUNK_HEADER + size > capacity || record->size > s->shape.maximum_payload ||
+        tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER + size) != 0)
+        return NULL;
+    uint8_t *bytes = malloc(size + 8);
+    if (!bytes) {
+        *error = tidings__fail(ENOMEM, "can't post a last will to center \"%s\": no memory to copy it", s->name);
+        return NULL;
+    }
+    tidings__bytes_read(bytes, from + TIDINGS__CHUNK_HEADER, size);
+    tidings__fence_acquire();
+    const char *name = (const char *)bytes + tidings__round8(record->size),
+               *subject = name + tidings__round8(record->name_length);
+    if (tidings__acquire(&s->chunk_words[chunk]) == word && !tidings__name_reserved(name, record->name_length) &&
+        tidings__check_text("notification name", name, record->name_length, 1, TIDINGS_NAME_MAX) == 0 &&
+        tidings__check_text("subject", subject, record->subject_length, 0, TIDINGS_SUBJECT_MAX) == 0)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+static int post_will(tidings_center *center, uint32_t index, uint64_t expected, int64_t timeout_ns,
+                     uint64_t *position) {
+    tidings__segment *s = &center->segment;
+    tidings__record record;
+    int error;
+    uint8_t *bytes = copy_will(center, index, &record, &error);
+    if (!bytes) {
+        // There is nothing to post: as if it had been.
+        *position = tidings__oldest(s) - (uint64_t)tidings__report_distance(expected, tidings__oldest(s));
+        return error;
+    }
+    _Alignas(8) uint8_t memory[TIDINGS_PUBLISHER_SIZE_MAX];
+    const char *name = (const char *)bytes + tidings__round8(record.size);
+    tidings__publisher_prepare_at(memory, center, name, record.name_length,
+                                  record.subject_length ? name + tidings__round8(record.name_length) : NULL,
+                                  record.subject_length);
+    const tidings__notice notice = notice_of(s, index, expected, TIDINGS__RECORD_WILL);
+    tidings_post_options options = {.format = record.format, .timeout_ns = timeout_ns};
+    if (record.flags & TIDINGS__RECORD_RETAIN && !record.subject_length) options.flags |= TIDINGS_POST_RETAIN;
+    if (record.flags & TIDINGS__RECORD_IMMEDIATE) options.flags |= TIDINGS_POST_IMMEDIATE;
+    error = tidings__post_notice((tidings_publisher *)(void *)memory, bytes, record.size, &options, &notice, position);
+    free(bytes);
+    return error;
+}
+
+// MARK: Taking over
+
+// True if this participant no longer reports: it is known to be dead.
+static bool reporter_gone(tidings__segment *s, uint32_t reporter) {
+    if (reporter >= s->shape.participants) return true;
+    const uint64_t instance = tidings__acquire(&s->participants[reporter].instance);
+    if (!(instance & 1)) return true;
+    if (reporter >= tidings__presence_end(s)) return false;
+    const tidings__presence *entry = &s->presence[reporter];
+    return tidings__presence_alive_in(tidings__report_state(tidings__acquire(&entry->report))) &&
+           tidings__acquire(&entry->announcement) == instance && tidings__presence_dead(s, reporter);
+}
+
+// Searches the ring for a record of this report. Call after the report was changed: each earlier reporter has claimed
+// before the frontier that is read here, or finds the change after its claim (invariant P3). What was evicted has moved
+// the report on (P4). True: it is at `*position`.
+static bool find_record(tidings_center *center, uint32_t index, uint64_t report, uint64_t *position) {
+    tidings__segment *s = &center->segment;
+    const uint32_t kind = tidings__report_state(report) == TIDINGS__PRESENCE_WILL ? TIDINGS__RECORD_WILL
+                                                                                  : TIDINGS__RECORD_NOTICE;
+    const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, tidings__relaxed(&center->hint));
+    const int64_t passed = tidings__report_distance(report, oldest);
+    uint64_t at = passed < 0 ? oldest - (uint64_t)passed : oldest;
+    if (end - at > s->shape.slots) at = end > at ? end - s->shape.slots : end;
+    bool revoked = false;
+    for (; at < end; at++) {
+        tidings__slot_state status = tidings__slot_status(s, at);
+        if (status == TIDINGS__CLAIMED && !revoked) {
+            // A post takes microseconds. So waiting once for its end usually spares a revocation.
+            tidings__pending_claim claim = {.at = UINT64_MAX};
+            for (int tries = 0; tries < TIDINGS__TRIES && tidings__slot_status(s, at) == TIDINGS__CLAIMED; tries++)
+                tidings__wait_claimed(center, &claim, at, true);
+            tidings__revoke_all(s, at, end);
+            revoked = true;
+            status = tidings__slot_status(s, at);
+        }
+        if (status != TIDINGS__VALID) continue;
+        tidings__record record;
+        tidings__record_read(tidings__cell_at(s, at), &record);
+        if (!(record.flags & kind) || record.participant != index || !tidings__slot_valid_after_copy(s, at)) continue;
+        *position = at;
+        return true;
+    }
+    return false;
+}
+
+// Makes this participant the reporter (invariant P2). The barrier orders the search of the ring after the change.
+static bool take(tidings__segment *s, uint32_t index, uint64_t *report, uint64_t to) {
+    if (!tidings__report_move(s, index, *report, to)) return false;
+    tidings__barrier_after_rmw();
+    *report = to;
+    return true;
+}
+
+bool tidings__to_report(const tidings__segment *s, uint32_t index) {
+    const uint32_t state = tidings__report_state(tidings__acquire(&s->presence[index].report));
+    return state == TIDINGS__PRESENCE_DYING || state == TIDINGS__PRESENCE_WILL ||
+           ((tidings__presence_alive_in(state) || state == TIDINGS__PRESENCE_PREPARING) &&
+            tidings__presence_dead(s, index));
+}
+
+// One step of a report. 0: done. AGAIN: look at the report again. GO_ON: likewise, and this call is its reporter.
+#define AGAIN 1
+#define GO_ON 2
+static int step(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns) {
+    tidings__segment *s = &center->segment;
+    const uint32_t own = center->participant;
+    uint64_t report = tidings__acquire(&s->presence[index].report), position = 0;
+    const uint32_t state = tidings__report_state(report), reporter = tidings__report_owner(report);
+    const uint64_t left = tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT);
+    switch (state) {
+        case TIDINGS__PRESENCE_PREPARING:
+        case TIDINGS__PRESENCE_WATCHING: (void)tidings__report_move(s, index, report, left); return AGAIN;
+        case TIDINGS__PRESENCE_PRESENT: {
+            const uint64_t frontier = tidings__frontier(s, tidings__relaxed(&center->hint));
+            if (!take(s, index, &report, tidings__report_next(report, frontier, own, TIDINGS__PRESENCE_DYING)))
+                return AGAIN;
+            break;
+        }
+        case TIDINGS__PRESENCE_JOINING:
+        case TIDINGS__PRESENCE_LEAVING:
+        case TIDINGS__PRESENCE_DYING:
+        case TIDINGS__PRESENCE_WILL: {
+            if (reporter != index && !take_over && !reporter_gone(s, reporter)) return -EINPROGRESS;
+            // The position stays: records of earlier reporters lie at or after it.
+            if (!take(s, index, &report, tidings__report_next(report, report >> 24, own, state))) return AGAIN;
+#ifndef MUTANT_REPORT_TAKEN_OVER_UNSEARCHED  // Found by: interleaving a_report_taken_over
+            if (find_record(center, index, report, &position)) {
+                tidings__presence_posted(
+                    s, index, state == TIDINGS__PRESENCE_WILL ? TIDINGS__RECORD_WILL : TIDINGS__RECORD_NOTICE,
+                    position);
+                return GO_ON;
+            }
+            // Invariant P4: what was evicted during the search has moved the report on.
+            if (tidings__acquire(&s->presence[index].report) != report) return AGAIN;
+#endif
+            if (state != TIDINGS__PRESENCE_JOINING) break;
+            // Invariant P1: no observer knows that it joined.
+            (void)tidings__report_move(s, index, report, tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT));
+            return AGAIN;
+        }
+        default: tidings__will_free(s, index); return 0;
+    }
+    const bool will = state == TIDINGS__PRESENCE_WILL;
+    const int32_t event = state == TIDINGS__PRESENCE_LEAVING ? TIDINGS_PRESENCE_CLOSED : TIDINGS_PRESENCE_DIED;
+    const int error = will ? post_will(center, index, report, timeout_ns, &position)
+                           : tidings__notice_post(center, index, event, report, timeout_ns, &position);
+    if (error == -ECANCELED) return AGAIN;
+    if (error) return error;
+    tidings__presence_posted(s, index, will ? TIDINGS__RECORD_WILL : TIDINGS__RECORD_NOTICE, position);
+    return GO_ON;
+}
+
+int tidings__report(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns) {
+    int result = AGAIN;
+    for (int turn = 0; turn < TURNS && result > 0; turn++)
+        result = step(center, index, take_over || result == GO_ON, timeout_ns);
+    return result > 0 ? -EINPROGRESS : result;
+}
+
+void tidings__report_all(tidings_center *center) {
+    tidings__segment *s = &center->segment;
+    if (!s->writable) return;
+    const uint32_t end = tidings__presence_end(s);
+    for (uint32_t i = 0; i < end; i++)
+        if (tidings__to_report(s, i)) (void)tidings__report(center, i, false, 0);
+}
