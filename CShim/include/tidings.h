@@ -601,7 +601,8 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
 // - A stopped process is not dead. `exit`, and a return from `main`, are no death: they close. `_exit`, a signal that
 //   ends the process, and `exec` without `tidings_close` are deaths. A zombie is dead.
 // - A forked child is not announced, and its end says nothing about its parent. The child may announce itself.
-// - The limits: a process that dumps core dies when the dump is written. Where the kernel has no `futex_waitv` (before
+// - The limits: a process that dumps core dies when the dump is written. Two other participants watch each one: if both
+//   are stopped, the notice waits until one of them continues. Where the kernel has no `futex_waitv` (before
 //   Linux 5.16), the watching threads wake 200 times a second. A peer that may write to the center can suppress
 //   notices, and invent them. A thread of a killed process that is inside a post may commit it just after the notice.
 

@@ -56,8 +56,9 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
                 tidings__presence_posted(s, own, TIDINGS__RECORD_NOTICE, position);
         }
     }
-    const uint32_t state = tidings__report_state(tidings__acquire(&s->presence[own].report));
-    if (state == TIDINGS__PRESENCE_LEFT) tidings__will_free(s, own);
+    report = tidings__acquire(&s->presence[own].report);
+    const uint32_t state = tidings__report_state(report);
+    if (state == TIDINGS__PRESENCE_LEFT) tidings__will_free(s, own, report);
     // A notice that is held back is left to the participants that watch this one, as if this one had died.
     if (tidings__has_place(center)) set_life(line, state == TIDINGS__PRESENCE_LEFT ? 0 : TIDINGS__LIFE_DIED);
 }
@@ -212,7 +213,8 @@ static int report_earlier(tidings_center *center, int64_t timeout_ns) {
     int error = -EINPROGRESS;
     for (int i = 0; i <= EARLIER_STEPS && error == -EINPROGRESS; i++) {
         if (i > 0) tidings__nap(EARLIER_STEP_NS);
-        error = tidings__report(center, center->participant, i == EARLIER_STEPS, timeout_ns);
+        uint64_t budget = TIDINGS__REPORT_BUDGET(&center->segment);
+        error = tidings__report(center, center->participant, i == EARLIER_STEPS, timeout_ns, &budget);
     }
     if (error != -EINPROGRESS) return error;
     return tidings__fail(EAGAIN,
@@ -309,8 +311,8 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     if (!tidings__report_move(s, own, before, report))
         error = damaged(s);
     else if ((error = join(center, guard, report, role, role_length, will, timeout_ns)) != 0) {
-        tidings__will_free(s, own);
         (void)tidings__report_move(s, own, report, tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT));
+        tidings__will_free(s, own, tidings__acquire(&entry->report));
     }
     if (error) {
         free(guard);

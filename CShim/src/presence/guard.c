@@ -39,6 +39,7 @@ static void look_round(tidings__guard *guard, bool take_over, waits *w) {
     tidings__segment *s = &guard->center->segment;
     const uint32_t own = guard->center->participant, end = tidings__presence_end(s);
     uint32_t found = 0;
+    uint64_t budget = TIDINGS__REPORT_BUDGET(s);
     for (uint32_t n = 1; n < end && found < WATCHED && !w->ended; n++) {
         const uint32_t i = (own + n) % end;
         const uint64_t report = tidings__acquire(&s->presence[i].report);
@@ -47,14 +48,14 @@ static void look_round(tidings__guard *guard, bool take_over, waits *w) {
         _Atomic uint32_t *life = &tidings__presence_line_at(s, i)->life[2 * found];
         const uint32_t value = tidings__acquire(life);
         if (!tidings__to_report(s, i)) {
-            if (state == TIDINGS__PRESENCE_LEFT) tidings__will_free(s, i);
+            if (state == TIDINGS__PRESENCE_LEFT) tidings__will_free(s, i, report);
             if (!tidings__presence_alive_in(state)) continue;
             add(w, life, value);
             found++;
             continue;
         }
         if (tidings__acquire(&guard->state) == TIDINGS__GUARD_ENDS) return;
-        const int error = tidings__report(guard->center, i, take_over, HELD_BACK_NS);
+        const int error = tidings__report(guard->center, i, take_over, HELD_BACK_NS, &budget);
         if (error == 0) continue;
         w->ended |= error == -ESTALE;
         w->unfinished = true;
@@ -66,29 +67,22 @@ static void look_round(tidings__guard *guard, bool take_over, waits *w) {
     }
 }
 
-static void *body(void *argument) {
-    tidings__guard *guard = argument;
+void tidings__guard_run(tidings__guard *guard) {
     tidings_center *center = guard->center;
     tidings__presence_line *line = tidings__presence_line_at(&center->segment, center->participant);
-    guard->error = tidings__robust_begin(&guard->robust, line->life);
-    tidings__set_release(&guard->state, guard->error ? TIDINGS__GUARD_REFUSED : TIDINGS__GUARD_READY);
-    tidings__futex_wake(&guard->state, 1);
-    if (guard->error) return NULL;
-    uint32_t state;
-    while ((state = tidings__acquire(&guard->state)) == TIDINGS__GUARD_READY)
-        tidings__futex_wait(&guard->state, state, -1);
     int64_t retry = RETRY_FIRST_NS;
     bool late = false;
     waits w = {.ended = false};
-    while ((state = tidings__acquire(&guard->state)) == TIDINGS__GUARD_WATCHES) {
+    uint32_t state;
+    while ((state = tidings__acquire(&guard->state)) != TIDINGS__GUARD_ENDS) {
         w.count = 0;
         w.unfinished = false;
         // Its own memory: a peer could move the sleeper off every other word (FUTEX_REQUEUE).
         add(&w, &guard->state, state);
         // Invariant P5: read before the round. A participant that announces itself changes it afterwards.
         add(&w, &line->poke, tidings__acquire(&line->poke));
-        if (!w.ended) look_round(guard, late, &w);
-        if (w.ended) {
+        if (state == TIDINGS__GUARD_WATCHES && !w.ended) look_round(guard, late, &w);
+        if (w.ended || state != TIDINGS__GUARD_WATCHES) {
             w.count = 1;
             w.unfinished = false;
         }
@@ -96,6 +90,15 @@ static void *body(void *argument) {
         late = tidings__futex_wait_any(w.words, w.count, w.unfinished ? retry : -1) == -ETIMEDOUT && w.unfinished;
         if (late && retry < RETRY_MOST_NS) retry *= 2;
     }
+}
+
+static void *body(void *argument) {
+    tidings__guard *guard = argument;
+    tidings__presence_line *line = tidings__presence_line_at(&guard->center->segment, guard->center->participant);
+    guard->error = tidings__robust_begin(&guard->robust, line->life);
+    tidings__set_release(&guard->state, guard->error ? TIDINGS__GUARD_REFUSED : TIDINGS__GUARD_READY);
+    tidings__futex_wake(&guard->state, 1);
+    if (!guard->error) tidings__guard_run(guard);
     return NULL;
 }
 

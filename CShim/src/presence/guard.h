@@ -30,6 +30,8 @@ typedef struct tidings__guard {
 int tidings__guard_start(tidings__guard *guard, tidings_center *center);
 // Lets the thread watch.
 void tidings__guard_watch(tidings__guard *guard);
+// What the thread does, until it is to end.
+void tidings__guard_run(tidings__guard *guard);
 // Ends the thread, and waits for its end. The kernel reads the robust list then, so the guard is freed after that.
 void tidings__guard_stop(tidings__guard *guard);
 

@@ -15,7 +15,9 @@
 
 // Changes of a report that one call follows. Each change but those of a hostile peer leads to a later state or to
 // another reporter.
-#define TURNS 64
+#define TURNS 8
+// Calls that wait for a claim. They take a few milliseconds: a claim that is older is revoked.
+#define CLAIM_CHECKS 16
 
 // MARK: Posting
 
@@ -131,6 +133,18 @@ static bool reporter_gone(tidings__segment *s, uint32_t reporter) {
            tidings__acquire(&entry->announcement) == instance && tidings__presence_dead(s, reporter);
 }
 
+// The positions at which a record of this report can lie: from `*at` to before the result.
+static uint64_t span(tidings_center *center, uint64_t report, uint64_t *at) {
+    tidings__segment *s = &center->segment;
+    const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, tidings__relaxed(&center->hint));
+    const int64_t passed = tidings__report_distance(report, oldest);
+    *at = passed < 0 ? oldest - (uint64_t)passed : oldest;
+    // Clamp: both words are untrusted.
+    if ((int64_t)(end - *at) < 0) *at = end;
+    if (end - *at > s->shape.slots) *at = end - s->shape.slots;
+    return end;
+}
+
 // Searches the ring for a record of this report. Call after the report was changed: each earlier reporter has claimed
 // before the frontier that is read here, or finds the change after its claim (invariant P3). What was evicted has moved
 // the report on (P4). True: it is at `*position`.
@@ -138,17 +152,15 @@ static bool find_record(tidings_center *center, uint32_t index, uint64_t report,
     tidings__segment *s = &center->segment;
     const uint32_t kind = tidings__report_state(report) == TIDINGS__PRESENCE_WILL ? TIDINGS__RECORD_WILL
                                                                                   : TIDINGS__RECORD_NOTICE;
-    const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, tidings__relaxed(&center->hint));
-    const int64_t passed = tidings__report_distance(report, oldest);
-    uint64_t at = passed < 0 ? oldest - (uint64_t)passed : oldest;
-    if (end - at > s->shape.slots) at = end > at ? end - s->shape.slots : end;
+    uint64_t at;
+    const uint64_t end = span(center, report, &at);
     bool revoked = false;
     for (; at < end; at++) {
         tidings__slot_state status = tidings__slot_status(s, at);
         if (status == TIDINGS__CLAIMED && !revoked) {
             // A post takes microseconds. So waiting once for its end usually spares a revocation.
             tidings__pending_claim claim = {.at = UINT64_MAX};
-            for (int tries = 0; tries < TIDINGS__TRIES && tidings__slot_status(s, at) == TIDINGS__CLAIMED; tries++)
+            for (int tries = 0; tries < CLAIM_CHECKS && tidings__slot_status(s, at) == TIDINGS__CLAIMED; tries++)
                 tidings__wait_claimed(center, &claim, at, true);
             tidings__revoke_all(s, at, end);
             revoked = true;
@@ -182,7 +194,7 @@ bool tidings__to_report(const tidings__segment *s, uint32_t index) {
 // One step of a report. 0: done. AGAIN: look at the report again. GO_ON: likewise, and this call is its reporter.
 #define AGAIN 1
 #define GO_ON 2
-static int step(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns) {
+static int step(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns, uint64_t *budget) {
     tidings__segment *s = &center->segment;
     const uint32_t own = center->participant;
     uint64_t report = tidings__acquire(&s->presence[index].report), position = 0;
@@ -202,6 +214,9 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
         case TIDINGS__PRESENCE_DYING:
         case TIDINGS__PRESENCE_WILL: {
             if (reporter != index && !take_over && !reporter_gone(s, reporter)) return -EINPROGRESS;
+            const uint64_t searched = span(center, report, &position) - position;
+            if (searched > *budget) return -EINPROGRESS;
+            *budget -= searched;
             // The position stays: records of earlier reporters lie at or after it.
             if (!take(s, index, &report, tidings__report_next(report, report >> 24, own, state))) return AGAIN;
 #ifndef MUTANT_REPORT_TAKEN_OVER_UNSEARCHED  // Found by: interleaving a_report_taken_over
@@ -219,7 +234,7 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
             (void)tidings__report_move(s, index, report, tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT));
             return AGAIN;
         }
-        default: tidings__will_free(s, index); return 0;
+        default: tidings__will_free(s, index, report); return 0;
     }
     const bool will = state == TIDINGS__PRESENCE_WILL;
     const int32_t event = state == TIDINGS__PRESENCE_LEAVING ? TIDINGS_PRESENCE_CLOSED : TIDINGS_PRESENCE_DIED;
@@ -231,10 +246,10 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
     return GO_ON;
 }
 
-int tidings__report(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns) {
+int tidings__report(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns, uint64_t *budget) {
     int result = AGAIN;
     for (int turn = 0; turn < TURNS && result > 0; turn++)
-        result = step(center, index, take_over || result == GO_ON, timeout_ns);
+        result = step(center, index, take_over || result == GO_ON, timeout_ns, budget);
     return result > 0 ? -EINPROGRESS : result;
 }
 
@@ -242,6 +257,7 @@ void tidings__report_all(tidings_center *center) {
     tidings__segment *s = &center->segment;
     if (!s->writable) return;
     const uint32_t end = tidings__presence_end(s);
+    uint64_t budget = TIDINGS__REPORT_BUDGET(s);
     for (uint32_t i = 0; i < end; i++)
-        if (tidings__to_report(s, i)) (void)tidings__report(center, i, false, 0);
+        if (tidings__to_report(s, i)) (void)tidings__report(center, i, false, 0, &budget);
 }

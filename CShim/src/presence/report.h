@@ -14,11 +14,13 @@ int tidings__notice_post(tidings_center *center, uint32_t index, int32_t event, 
 
 // Reports participant `index`, which is dead, as far as no other participant has done so. `index` is below
 // `tidings__presence_end`. `take_over`: also a report that another participant has begun and is not known to be dead.
-// `timeout_ns`: how long a lossless observer may hold back each post.
+// `timeout_ns`: how long a lossless observer may hold back each post. `*budget`: how many positions of the ring may be
+// searched, at first TIDINGS__REPORT_BUDGET for all entries of a table together: a peer may have begun all reports.
 //
-// 0: nothing is left to report. -EINPROGRESS without an error line: another participant reports. Otherwise the error of
-// a post: try again later.
-int tidings__report(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns);
+// 0: nothing is left to report. -EINPROGRESS without an error line: another participant reports, or the budget is used
+// up. Otherwise the error of a post: try again later.
+int tidings__report(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns, uint64_t *budget);
+#define TIDINGS__REPORT_BUDGET(segment) (2 * (uint64_t)(segment)->shape.slots)
 
 // True if the entry's participant is dead, or left a report unfinished.
 bool tidings__to_report(const tidings__segment *s, uint32_t index);

@@ -47,10 +47,18 @@ void tidings__presence_posted(tidings__segment *s, uint32_t index, uint32_t kind
     }
 }
 
-void tidings__will_free(tidings__segment *s, uint32_t index) {
-    const uint64_t will = tidings__acquire(&s->presence[index].will);
+void tidings__will_free(tidings__segment *s, uint32_t index, uint64_t report) {
+    tidings__presence *entry = &s->presence[index];
+    const uint64_t will = tidings__acquire(&entry->will);
     if (will == 0 || will > s->geometry.chunk_count) return;
-    // Invariant P6: the word carries bits of the announcement, so the chunk of a later will is not freed.
-    uint64_t word = tidings__will_word(tidings__acquire(&s->presence[index].announcement), index);
+    uint64_t word = tidings__will_word(tidings__acquire(&entry->announcement), index);
+    // Invariant P6: both words were of this announcement if the report is unchanged. And the chunk word carries bits of
+    // the announcement. So the chunk of a later will is not freed.
+    tidings__fence_acquire();
+#ifndef MUTANT_WILL_FREED_UNCHECKED  // Found by: interleaving a_will_of_a_successor
+    if (tidings__acquire(&entry->report) != report) return;
+#else
+    (void)report;
+#endif
     (void)tidings__cas(&s->chunk_words[will - 1], &word, 0);
 }

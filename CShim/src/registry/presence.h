@@ -52,7 +52,8 @@ bool tidings__presence_dead(const tidings__segment *s, uint32_t index);
 void tidings__presence_posted(tidings__segment *s, uint32_t index, uint32_t kind, uint64_t position);
 // Changes the report by CAS, and wakes the participants that wait for it.
 bool tidings__report_move(tidings__segment *s, uint32_t index, uint64_t report, uint64_t to);
-// Frees the chunk of the entry's will. A second call does nothing.
-void tidings__will_free(tidings__segment *s, uint32_t index);
+// Frees the chunk of the entry's will. `report`: its value, which says that the will is not needed. A second call does
+// nothing.
+void tidings__will_free(tidings__segment *s, uint32_t index, uint64_t report);
 
 #endif

@@ -142,8 +142,8 @@ int tidings__back_names(tidings__segment *segment, uint32_t count);
 // How many of the first `count` name entries have memory. Reserves nothing, except if the file system can't report
 // holes.
 uint32_t tidings__names_there(tidings__segment *segment, uint32_t count);
-// Makes sure that the presence entries have memory. A writable segment reserves it. -ENODATA: the segment is read-only,
-// and no participant has announced itself yet.
+// Makes sure that the presence entries have memory. A writable segment reserves it. -ENODATA without an error line: the
+// segment is read-only, and no participant has announced itself yet.
 int tidings__back_presence(tidings__segment *segment);
 // For a program that closed the center's descriptor, so that the kernel can't be asked where memory is. True if the
 // entry can be used, because its pages could be touched. An index that a peer made up takes no memory, unless the peer
