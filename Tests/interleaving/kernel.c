@@ -93,17 +93,23 @@ void tidings__watch_remove(int32_t watch) { (void)watch; }
 
 // MARK: Death
 
+static void mark(const fiber *f, uintptr_t address) {
+    uintptr_t at = machine_canonical((void *)address);
+    uint32_t *word = (uint32_t *)at;
+    if ((*word & FUTEX_TID_MASK) != f->thread.tid) return;
+    machine_dirty(at, 4);
+    bool waiters = *word & FUTEX_WAITERS;
+    *word = (*word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
+    if (waiters) wake(at, 1);
+}
+
 void kernel_death(fiber *f) {
-    if (f->pending) {
-        uintptr_t at = machine_canonical((void *)f->pending);
-        uint32_t *word = (uint32_t *)at;
-        if ((*word & FUTEX_TID_MASK) == f->thread.tid) {
-            machine_dirty(at, 4);
-            bool waiters = *word & FUTEX_WAITERS;
-            *word = (*word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
-            if (waiters) wake(at, 1);
-        }
+    // First the list, then the pending operation.
+    if (f->life) {
+        mark(f, f->life);
+        mark(f, f->life + 8);
     }
+    if (f->pending) mark(f, f->pending);
     const tidings__segment *s = &f->center->segment;
     uint32_t holder = (uint32_t)(s->writers_file ? s->writers_file_fd : s->fd) + 1;
     for (uint32_t i = 0; i < sizeof machine.holders / sizeof machine.holders[0]; i++)

@@ -44,6 +44,7 @@ typedef struct fiber {
     bool late;  // its stores stay in the buffer until something drains it
     buffered_store buffer[BUFFER];
     uintptr_t pending;  // the robust list's pending operation
+    uintptr_t life;     // the first of the two words in its robust list; 0: none
     tidings__thread thread;
     jmp_buf here, entry;
     void *stack;

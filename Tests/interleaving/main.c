@@ -71,6 +71,7 @@ static bool play(void) {
         watcher *w = &board.watchers[i];
         if (w->observer && w->fiber->state == ASLEEP) tidings_observer_interrupt(w->observer);
     }
+    if (run->scene->finish) run->scene->finish();
     machine_run();
     board_verify();
     if (run->scene->verify) run->scene->verify();

@@ -9,6 +9,7 @@ typedef struct scenario {
     const char *name, *tells;
     void (*prepare)(void);
     void (*verify)(void);  // on top of the accounts; or NULL
+    void (*finish)(void);  // ends fibers that sleep without end; or NULL
     uint32_t changes;      // how many CI tries everywhere
     bool deaths;           // a fiber may die
     bool buffers;          // stores may be late, also when every schedule is tried

@@ -4,6 +4,11 @@
 #include "scenes.h"
 
 void the_newest_is_kept(void);  // scenes_values.c
+// scenes_presence.c
+void reported_once(void);
+void each_reported_once(void);
+void the_will_is_kept(void);
+void end_guards(void);
 
 const scenario scenarios[] = {
 #define SCENE(name, tells, ...) {#name, tells, name, __VA_ARGS__},

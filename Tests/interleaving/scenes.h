@@ -73,4 +73,16 @@ SCENE(lapped_readers, "two may only read, and the ring goes round", .changes = 1
 SCENE(new_readers, "two begin to read while others post", .changes = 1)
 SCENE(dead_poster_of_readers, "a poster dies anywhere, and one may only read", .changes = 1, .deaths = true)
 
+// scenes_presence.c
+SCENE(a_report_taken_over, "a participant is dead; one reports it, dies or is stopped anywhere, and another takes over",
+      .changes = 1, .verify = reported_once, .deaths = true, .buffers = true)
+SCENE(deaths_in_a_full_ring, "two report a death, and the ring goes round meanwhile", .changes = 1,
+      .verify = reported_once)
+SCENE(two_guards, "two watch a dead participant and each other, and one of them dies anywhere", .changes = 1,
+      .verify = each_reported_once, .finish = end_guards, .deaths = true)
+SCENE(a_death_beside_a_joining, "a participant joins and dies beside one that may just be falling asleep", .changes = 2,
+      .verify = each_reported_once, .finish = end_guards, .buffers = true)
+SCENE(a_will_of_a_successor, "one frees a will that is not needed, while the next participant leaves its own",
+      .changes = 2, .verify = the_will_is_kept)
+
 #undef SCENE

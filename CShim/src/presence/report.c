@@ -184,11 +184,15 @@ static bool take(tidings__segment *s, uint32_t index, uint64_t *report, uint64_t
     return true;
 }
 
+// True in the states in which the entry's participant acts, as long as it lives.
+static bool says_alive(uint32_t state) {
+    return state == TIDINGS__PRESENCE_PREPARING || tidings__presence_alive_in(state);
+}
+
 bool tidings__to_report(const tidings__segment *s, uint32_t index) {
     const uint32_t state = tidings__report_state(tidings__acquire(&s->presence[index].report));
     return state == TIDINGS__PRESENCE_DYING || state == TIDINGS__PRESENCE_WILL ||
-           ((tidings__presence_alive_in(state) || state == TIDINGS__PRESENCE_PREPARING) &&
-            tidings__presence_dead(s, index));
+           (says_alive(state) && tidings__presence_dead(s, index));
 }
 
 // One step of a report. 0: done. AGAIN: look at the report again. GO_ON: likewise, and this call is its reporter.
@@ -200,6 +204,11 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
     uint64_t report = tidings__acquire(&s->presence[index].report), position = 0;
     const uint32_t state = tidings__report_state(report), reporter = tidings__report_owner(report);
     const uint64_t left = tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT);
+#ifndef MUTANT_SUCCESSOR_REPORTED  // Found by: interleaving a_will_of_a_successor
+    // After the report was read: a participant that has announced itself at this index meanwhile lives. If the CAS
+    // below succeeds, the words that say that it is dead were of this announcement.
+    if (says_alive(state) && !tidings__presence_dead(s, index)) return 0;
+#endif
     switch (state) {
         case TIDINGS__PRESENCE_PREPARING:
         case TIDINGS__PRESENCE_WATCHING: (void)tidings__report_move(s, index, report, left); return AGAIN;
