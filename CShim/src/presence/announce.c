@@ -251,7 +251,6 @@ static int join(tidings_center *center, tidings__guard *guard, uint64_t report, 
                              "can't announce a participant in center \"%s\": its watching thread can't start "
                              "(%s); raise the limit",
                              s->name, strerror(-error));
-    use(s, own + 1);
     const uint64_t frontier = tidings__frontier(s, tidings__relaxed(&center->hint));
     const uint64_t bits = tidings__report_bits(center->instance);
     const uint64_t visible = guard->watching ? tidings__report_next(report, bits, own, TIDINGS__PRESENCE_WATCHING)
@@ -304,7 +303,9 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     const uint64_t before = tidings__acquire(&entry->report);
     const uint64_t report = tidings__report_next(before, tidings__report_bits(center->instance), own,
                                                  TIDINGS__PRESENCE_PREPARING);
-    // Before PREPARING: from then on, these words say whether this participant is dead.
+    // Before PREPARING, so that walks of the table come to the entry, and free its will, if this participant dies.
+    use(s, own + 1);
+    // Likewise: from then on, these words say whether this participant is dead.
     tidings__set_release(&entry->will, 0);
     set_life(tidings__presence_line_at(s, own), 0);
     tidings__set_release(&entry->announcement, center->instance);

@@ -267,6 +267,11 @@ void tidings__report_all(tidings_center *center) {
     if (!s->writable) return;
     const uint32_t end = tidings__presence_end(s);
     uint64_t budget = TIDINGS__REPORT_BUDGET(s);
-    for (uint32_t i = 0; i < end; i++)
-        if (tidings__to_report(s, i)) (void)tidings__report(center, i, false, 0, &budget);
+    for (uint32_t i = 0; i < end; i++) {
+        const uint64_t report = tidings__acquire(&s->presence[i].report);
+        if (tidings__report_state(report) == TIDINGS__PRESENCE_LEFT)
+            tidings__will_free(s, i, report);
+        else if (tidings__to_report(s, i))
+            (void)tidings__report(center, i, false, 0, &budget);
+    }
 }
