@@ -636,7 +636,7 @@ typedef struct tidings_will {
 /// - -EINVAL: the role, or a text of the will, is too long or is not valid; or the will is retained and has a subject.
 /// - -EACCES: the handle is read-only. -ESTALE: the center has ended. -EBADF: as `tidings_next`.
 /// - -EAGAIN, -ETIMEDOUT, -EMSGSIZE, -ENOSPC: as `tidings_post`, for the notice and for the memory of the will.
-/// - -ENOMEM, or the error of starting a thread.
+/// - -ENOMEM, or the error of starting a thread. -ENOSYS: the kernel has no robust lists, and marks no deaths.
 /// If it fails, the participant is not announced, and observers have received nothing.
 /// Bound: walk. Waits up to 20 ms for a process that reports the death of an earlier participant at this index, and up
 /// to `timeout_ns`.

@@ -38,6 +38,7 @@ static const refusal no_unnamed_files[] = {NO_UNNAMED_FILES(EOPNOTSUPP)};
 static const refusal no_fallocate[] = {NO_FALLOCATE};
 static const refusal no_holes[] = {NO_HOLES};
 #define FUTEX_WAITV 449  // not in the headers of systems that it is to be tried for
+static const refusal no_futex_waitv[] = {ALWAYS(FUTEX_WAITV, ENOSYS)};
 // As the kernel says where a user has as many instances as it may.
 static const refusal no_inotify[] = {ALWAYS(SYS_inotify_init1, EMFILE)};
 static const refusal old_kernel[] = {NO_MEMBARRIER,
@@ -85,6 +86,7 @@ static const struct condition {
     {"without_unnamed_files", CALLS(no_unnamed_files), NULL, NULL, NULL},
     {"without_fallocate", CALLS(no_fallocate), NULL, NULL, NULL},
     {"without_holes", CALLS(no_holes), NULL, NULL, NULL},
+    {"without_futex_waitv", CALLS(no_futex_waitv), NULL, NULL, NULL},
     {"without_inotify", CALLS(no_inotify), NULL, NULL, NULL},
     {"without_the_wall_clock", CALLS(no_wall_clock), NULL, NULL, NULL},
     {"without_proc", NULL, 0, without_proc, NULL, NULL},
@@ -124,6 +126,8 @@ static void check_refusals(void) {
     if (refuses(SYS_inotify_init1)) CHECK(inotify_init1(0) < 0 && errno == EMFILE, "%s", strerror(errno));
     if (refuses(SYS_close_range))
         CHECK(syscall(SYS_close_range, 700, 700, 0) < 0 && errno == ENOSYS, "%s", strerror(errno));
+    if (refuses(FUTEX_WAITV))
+        CHECK(syscall(FUTEX_WAITV, NULL, 0, 0, NULL, 0) < 0 && errno == ENOSYS, "%s", strerror(errno));
     void *head;
     size_t size;
     if (refuses(SYS_get_robust_list))

@@ -243,6 +243,7 @@ SCENARIO(a_zombie_is_dead_and_a_stopped_participant_is_not)
 SCENARIO(leaving_is_no_death_and_exec_is_one)
 SCENARIO(an_announcement_is_ended_and_made_again)
 SCENARIO(what_cannot_be_announced_is_refused)
+SCENARIO(announcing_needs_a_kernel_that_marks_deaths)
 SCENARIO(a_forked_child_is_not_announced_and_may_announce_itself)
 SCENARIO(a_notice_that_is_held_back_comes_later)
 SCENARIO(a_large_will_comes_whole_and_stays_if_it_is_to)
@@ -362,6 +363,7 @@ RETOLD(without_robust_lists, killed_anywhere_while_evicting)
 RETOLD(without_robust_lists, a_retained_post_survives_a_fault_anywhere)
 RETOLD(without_robust_lists, the_death_of_a_lossless_observer_releases_posters)
 RETOLD(without_robust_lists, a_child_forked_beside_posting_threads_can_post)
+RETOLD(without_robust_lists, announcing_needs_a_kernel_that_marks_deaths)
 
 // Without what a file system may lack.
 CATEGORY(without_parts_of_files)
@@ -403,6 +405,8 @@ RETOLD(on_an_old_kernel, stopped_anywhere_in_a_chunk_post)
 RETOLD(on_an_old_kernel, an_interrupt_ends_one_wait_and_no_more)
 RETOLD(on_an_old_kernel, a_descriptor_tells_of_everything_also_beside_blocking_waits)
 RETOLD(on_an_old_kernel, an_armed_descriptor_of_a_wake_group_takes_no_time)
+RETOLD(on_an_old_kernel, announcing_needs_a_kernel_that_marks_deaths)
+RETOLD(without_futex_waitv, participants_that_die_together_are_told_of_one_by_one)
 
 // Without inotify waiting observers check twice a second.
 CATEGORY(without_inotify)
@@ -422,6 +426,7 @@ RETOLD(on_one_processor, all_observers_see_one_order_of_all_posters)
 RETOLD(on_one_processor, a_descriptor_tells_of_everything_also_beside_blocking_waits)
 RETOLD(on_one_processor, revokes_a_claim_whose_owner_never_comes_back)
 RETOLD(on_one_processor, threads_that_share_a_publisher_post_each_in_its_order)
+RETOLD(on_one_processor, participants_that_die_together_are_told_of_one_by_one)
 
 // No wait depends on the wall clock.
 CATEGORY(without_the_wall_clock)
@@ -429,6 +434,7 @@ RETOLD(without_the_wall_clock, an_interrupt_ends_one_wait_and_no_more)
 RETOLD(without_the_wall_clock, held_back_posts_are_told_so_and_post_nothing)
 RETOLD(without_the_wall_clock, a_stopped_lossless_observer_holds_until_the_deadline)
 RETOLD(without_the_wall_clock, a_dead_lossless_observer_holds_back_none_of_several_threads)
+RETOLD(without_the_wall_clock, a_notice_that_is_held_back_comes_later)
 RETOLD(without_the_wall_clock, revokes_a_claim_whose_owner_never_comes_back)
 
 // namespaces.c, equal_numbers.c
@@ -448,6 +454,10 @@ APART(in_many_pid_namespaces, a_poster_killed_at_random_wakes_for_whatever_it_co
 APART(in_many_pid_namespaces, a_poster_stopped_at_random_loses_nothing_uncounted)
 APART(in_many_pid_namespaces, killed_anywhere_in_a_small_post)
 APART(in_many_pid_namespaces, stopped_anywhere_in_a_small_post)
+APART(with_recycled_pids, participants_that_die_together_are_told_of_one_by_one)
+APART(in_many_pid_namespaces, a_death_is_told_once_and_the_last_will_after_it)
+APART(in_many_pid_namespaces, participants_that_die_together_are_told_of_one_by_one)
+APART(in_many_pid_namespaces, killed_anywhere_while_reporting)
 APART(in_many_pid_namespaces, all_observers_see_one_order_of_all_posters)
 
 CATEGORY(stepped_presence)

@@ -246,10 +246,15 @@ static int join(tidings_center *center, tidings__guard *guard, uint64_t report, 
     int error = will ? keep_will(center, will, timeout_ns) : 0;
     if (error) return error;
     error = tidings__guard_start(guard, center);
+    if (error == -ENOSYS)
+        return tidings__fail(ENOSYS,
+                             "can't announce a participant in center \"%s\": this kernel marks no deaths (it has no "
+                             "robust lists); use another",
+                             s->name);
     if (error)
         return tidings__fail(-error,
-                             "can't announce a participant in center \"%s\": its watching thread can't start "
-                             "(%s); raise the limit",
+                             "can't announce a participant in center \"%s\": its watching thread can't start (%s); "
+                             "raise the limit",
                              s->name, strerror(-error));
     const uint64_t frontier = tidings__frontier(s, tidings__relaxed(&center->hint));
     const uint64_t bits = tidings__report_bits(center->instance);

@@ -83,6 +83,11 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
         try await scenario.tell()
     }
 
+    @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.plain, .presence))
+    func presence(scenario: Scenario) async throws {
+        try await scenario.tell()
+    }
+
     @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.plain, .prefixes))
     func prefixes(scenario: Scenario) async throws {
         try await scenario.tell()
@@ -193,6 +198,11 @@ struct SteppedScenarioTests {
 
     @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .steppedPosts))
     func steppedPosts(scenario: Scenario) async throws {
+        try await scenario.tell()
+    }
+
+    @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .steppedPresence))
+    func steppedPresence(scenario: Scenario) async throws {
         try await scenario.tell()
     }
 

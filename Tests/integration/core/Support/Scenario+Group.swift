@@ -3,10 +3,10 @@ extension Scenario {
     /// scenarios' time.
     enum Group: CaseIterable {
         // Plain scenarios.
-        case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes
+        case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes, presence
         case forks, many
         // Stepped ones.
-        case chains, steppedPosts, steppedObservers, faultedPosts, faultedObservers, faultedLives, faultedCenters
+        case chains, steppedPresence, steppedPosts, steppedObservers, faultedPosts, faultedObservers, faultedLives, faultedCenters
         // Scenarios that are told again under a condition.
         case withoutMembarrier, withoutRobustLists, withoutPartsOfFiles, withoutProc, onAnOldKernel, withoutInotify
         case onOneProcessor, withoutTheWallClock
@@ -25,6 +25,8 @@ extension Scenario {
             case .bounds: ["contradictions", "bounds"]
             case .waking: ["wakes", "states"]
             case .deaths: ["orphan_states", "orphans", "stale_files", "kills", "stops"]
+            case .presence: ["presence"]
+            case .steppedPresence: ["stepped_presence"]
             case .prefixes: ["prefixes"]
             case .forks: ["forks", "descriptors"]
             case .many: ["many"]
