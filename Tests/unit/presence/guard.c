@@ -1,0 +1,44 @@
+#include "presence/guard.h"
+
+#include "entries.h"
+
+TEST(the_two_living_participants_before_one_are_poked) {
+    tidings_center *center = NULL;
+    const tidings_configuration six = {.slots = 256, .participants = 6, .observers = 2, .names = 64};
+    CHECK_EQUAL(tidings_create_sealed("unit", &six, &center), 0);
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; i < 6; i++) {
+        (void)dead_entry(center, i, TIDINGS__PRESENCE_PRESENT, 0);
+        s->participants[i].instance = 101;
+    }
+    s->presence[5].report = 0;                                      // never used
+    tidings__presence_line_at(s, 4)->life[0] = TIDINGS__LIFE_DIED;  // dead
+    tidings__guard_poke(s, 1);
+    const uint32_t poked[] = {1, 0, 0, 1, 0, 0};
+    for (uint32_t i = 0; i < 6; i++) CHECK_EQUAL(tidings__presence_line_at(s, i)->poke, poked[i]);
+}
+
+TEST(one_that_is_alone_pokes_no_participant) {
+    tidings_center *center = fresh_center();
+    (void)dead_entry(center, 0, TIDINGS__PRESENCE_PRESENT, 0);
+    center->segment.participants[0].instance = 101;
+    tidings__guard_poke(&center->segment, 0);
+    CHECK_EQUAL(tidings__presence_line_at(&center->segment, 0)->poke, 0);
+}
+
+TEST(a_guard_that_has_started_carries_its_number_in_both_words) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    CHECK_EQUAL(tidings__back_presence(s), 0);
+    tidings__guard guard = {.center = NULL};
+    CHECK_EQUAL(tidings__guard_start(&guard, center), 0);
+    const tidings__presence_line *line = tidings__presence_line_at(s, center->participant);
+    CHECK(line->life[0] >> 31 == 1);
+    CHECK_EQUAL(line->life[0], line->life[2]);
+    CHECK_EQUAL(line->life[1], 0);
+    tidings__guard_watch(&guard);
+    tidings__guard_stop(&guard);
+    // The kernel marks the end of a thread, whatever it ends of.
+    CHECK(line->life[0] & TIDINGS__LIFE_DIED);
+    CHECK(line->life[2] & TIDINGS__LIFE_DIED);
+}

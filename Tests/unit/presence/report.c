@@ -1,0 +1,135 @@
+#include "presence/report.h"
+
+#include "entries.h"
+#include "ring/verdict.h"
+
+TEST(a_death_is_posted_in_the_name_of_the_dead_participant) {
+    tidings_center *center = fresh_center();
+    tidings__presence *entry = dead_entry(center, 1, TIDINGS__PRESENCE_PRESENT, 0);
+    CHECK_EQUAL(report(center, 1, false), 0);
+    CHECK_EQUAL(state_of(entry), TIDINGS__PRESENCE_LEFT);
+    tidings__record record;
+    tidings__record_read(&center->segment.cells[0], &record);
+    CHECK_EQUAL(record.participant, 1);
+    CHECK_EQUAL(record.pid, 4711);
+    CHECK_EQUAL(record.uid, 23);
+    CHECK_EQUAL(record.flags, TIDINGS__RECORD_NOTICE);
+    CHECK_EQUAL(record.format, TIDINGS_FORMAT_CBOR);
+}
+
+TEST(a_participant_that_lives_is_not_reported) {
+    tidings_center *center = fresh_center();
+    tidings__presence *entry = dead_entry(center, 1, TIDINGS__PRESENCE_PRESENT, 0);
+    center->segment.participants[1].instance = 101;
+    CHECK(!tidings__to_report(&center->segment, 1));
+    CHECK_EQUAL(report(center, 1, true), 0);
+    CHECK_EQUAL(state_of(entry), TIDINGS__PRESENCE_PRESENT);
+    CHECK_EQUAL(notices(center, 1), 0);
+}
+
+TEST(a_participant_that_died_before_its_notice_leaves_none) {
+    tidings_center *center = fresh_center();
+    const uint32_t states[] = {TIDINGS__PRESENCE_PREPARING, TIDINGS__PRESENCE_WATCHING, TIDINGS__PRESENCE_JOINING};
+    for (int i = 0; i < 3; i++) {
+        tidings__presence *entry = dead_entry(center, 1, states[i], 0);
+        CHECK_EQUAL(report(center, 1, true), 0);
+        CHECK_EQUAL(state_of(entry), TIDINGS__PRESENCE_LEFT);
+    }
+    CHECK_EQUAL(notices(center, 1), 0);
+}
+
+TEST(a_notice_that_is_in_the_ring_is_not_posted_again) {
+    tidings_center *center = fresh_center();
+    tidings__presence *entry = dead_entry(center, 1, TIDINGS__PRESENCE_PRESENT, 0);
+    CHECK_EQUAL(report(center, 1, false), 0);
+    entry->report = tidings__report_next(entry->report, 0, 5, TIDINGS__PRESENCE_DYING);
+    CHECK_EQUAL(report(center, 1, true), 0);
+    CHECK_EQUAL(state_of(entry), TIDINGS__PRESENCE_LEFT);
+    CHECK_EQUAL(notices(center, 1), 1);
+    // One that lies before the report's position is of an earlier announcement.
+    entry->report = tidings__report_next(entry->report, 1, 5, TIDINGS__PRESENCE_DYING);
+    CHECK_EQUAL(report(center, 1, true), 0);
+    CHECK_EQUAL(notices(center, 1), 2);
+}
+
+TEST(a_living_reporter_is_left_alone_until_it_takes_too_long) {
+    tidings_center *center = fresh_center();
+    tidings__presence *entry = dead_entry(center, 1, TIDINGS__PRESENCE_DYING, 0);
+    center->segment.participants[5].instance = 301;
+    CHECK_EQUAL(report(center, 1, false), -EINPROGRESS);
+    CHECK_EQUAL(tidings__report_owner(entry->report), 5);
+    CHECK_EQUAL(report(center, 1, true), 0);
+    CHECK_EQUAL(notices(center, 1), 1);
+}
+
+TEST(a_reporter_that_is_dead_is_replaced_at_once) {
+    tidings_center *center = fresh_center();
+    (void)dead_entry(center, 1, TIDINGS__PRESENCE_DYING, 0);
+    center->segment.participants[5].instance = 300;
+    CHECK_EQUAL(report(center, 1, false), 0);
+    CHECK_EQUAL(notices(center, 1), 1);
+}
+
+TEST(a_claim_on_the_way_is_decided_before_the_notice_is_posted) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    (void)dead_entry(center, 1, TIDINGS__PRESENCE_DYING, 0);
+    unit_claim(s, 0, UNIT_OWNER);
+    CHECK_EQUAL(report(center, 1, true), 0);
+    CHECK_EQUAL(tidings__slot_status(s, 0), TIDINGS__VOID);
+    CHECK_EQUAL(notices(center, 1), 1);
+}
+
+TEST(a_report_that_changes_after_the_claim_is_not_posted) {
+    tidings_center *center = fresh_center();
+    tidings__presence *entry = dead_entry(center, 1, TIDINGS__PRESENCE_DYING, 0);
+    uint64_t position;
+    CHECK_EQUAL(tidings__notice_post(center, 1, TIDINGS_PRESENCE_DIED, entry->report + 1, 0, &position), -ECANCELED);
+    CHECK_EQUAL(notices(center, 1), 0);
+    CHECK_EQUAL(tidings__slot_status(&center->segment, 0), TIDINGS__VOID);
+}
+
+TEST(searches_end_with_their_budget) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    for (uint64_t p = 0; p < 100; p++) unit_post(s, p, 0);
+    (void)dead_entry(center, 1, TIDINGS__PRESENCE_DYING, 0);
+    uint64_t budget = 99;
+    CHECK_EQUAL(tidings__report(center, 1, true, 0, &budget), -EINPROGRESS);
+    budget = 100;
+    CHECK_EQUAL(tidings__report(center, 1, true, 0, &budget), 0);
+    CHECK_EQUAL(budget, 0);
+}
+
+TEST(a_spoiled_will_is_left_out) {
+    tidings_center *center = fresh_center();
+    const uint64_t wills[] = {1, 1000000, UINT64_MAX};
+    for (int i = 0; i < 3; i++) {
+        tidings__presence *entry = dead_entry(center, 1, TIDINGS__PRESENCE_WILL, 0);
+        entry->will = wills[i];
+        CHECK_EQUAL(report(center, 1, true), 0);
+        CHECK_EQUAL(state_of(entry), TIDINGS__PRESENCE_LEFT);
+    }
+    CHECK_EQUAL(tidings__frontier(&center->segment, 0), 0);
+}
+
+TEST(an_evicted_notice_has_moved_the_report_on) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    tidings__presence *entry = dead_entry(center, 1, TIDINGS__PRESENCE_DYING, 0);
+    uint64_t position;
+    CHECK_EQUAL(tidings__notice_post(center, 1, TIDINGS_PRESENCE_DIED, entry->report, 0, &position), 0);
+    CHECK_EQUAL(state_of(entry), TIDINGS__PRESENCE_DYING);
+    tidings_publisher *publisher = opened_publisher(center, "name");
+    for (uint32_t i = 0; i <= s->shape.slots; i++) CHECK_EQUAL(tidings_post(publisher, "x", 1, NULL, NULL), 0);
+    CHECK(tidings__oldest(s) > position);
+    CHECK_EQUAL(state_of(entry), TIDINGS__PRESENCE_LEFT);
+}
+
+TEST(all_dead_participants_are_reported_together) {
+    tidings_center *center = fresh_center();
+    for (uint32_t i = 1; i < center->segment.shape.participants; i++)
+        (void)dead_entry(center, i, TIDINGS__PRESENCE_PRESENT, 0);
+    tidings__report_all(center);
+    for (uint32_t i = 1; i < center->segment.shape.participants; i++) CHECK_EQUAL(notices(center, i), 1);
+}
