@@ -12,6 +12,7 @@
 #include "posting/publisher.h"
 #include "receiving/observer.h"
 #include "registry/name_table.h"
+#include "registry/presence.h"
 #include "registry/tally.h"
 #include "ring/chunk.h"
 #include "segment/eviction.h"
@@ -157,6 +158,16 @@ static void looking(void) {
     BOUNDED(tidings_orphans_get(center, &orphans));
     uint32_t values, values_max;
     BOUNDED(tidings_values(center, &values, &values_max));
+}
+
+static void announcing(void) {
+    const tidings_will will = {.name = NAME, .name_length = strlen(NAME), .payload = "x", .size = 1};
+    BOUNDED(tidings_presence_watch(center));
+    BOUNDED(tidings_announce(center, "role", 4, &will, 0));
+    BOUNDED(tidings_withdraw(center));
+    const tidings_delivery delivery = {.flags = TIDINGS_DELIVERY_PRESENCE, .payload = "", .size = 1};
+    tidings_presence presence;
+    BOUNDED(tidings_presence_read(&delivery, &presence));
 }
 
 // MARK: The worlds
@@ -372,6 +383,20 @@ static void of_a_value_nowhere(void) {
     atomic_fetch_add(&s->chunk_words[(retained & 0xffff) - 1], UINT64_C(1) << 16);
 }
 
+// A report of each participant has been begun, with the whole ring to search.
+static void of_reports(void) {
+    tidings__segment *s = &center->segment;
+    OK(tidings__back_presence(s));
+    fill_ring(NAME);
+    for (uint32_t i = 0; i < s->shape.participants; i++) {
+        atomic_store(&s->presence[i].announcement, i + 1);
+        atomic_store(&s->presence[i].report,
+                     tidings__report_next(0, tidings__oldest(s), i,
+                                          i % 2 ? TIDINGS__PRESENCE_DYING : TIDINGS__PRESENCE_PRESENT));
+    }
+    atomic_store(&s->header->presence_used.word, s->shape.participants);
+}
+
 static const struct {
     const char *name;
     void (*make)(void);
@@ -394,6 +419,7 @@ static const struct {
     {"sleepers", of_sleepers, false},
     {"chunks", of_chunks, false},
     {"a value nowhere", of_a_value_nowhere, true},
+    {"reports", of_reports, true},
 };
 
 // The seed chooses a world for the largest center, whose worlds take longest. In full, or if a world is asked for: all.
@@ -434,7 +460,7 @@ static void each_call_in_each_world(tidings_configuration configuration, double 
                 case 1: posting(); break;
                 case 2: observing_with(0); break;
                 case 3: observing_with(TIDINGS_OBSERVE_LOSSLESS); break;
-                case 4: looking(); break;
+                case 4: looking(), announcing(); break;
                 default: BOUNDED(tidings_reclaim(center)); break;
             }
             if (part < 5 && largest) continue;
