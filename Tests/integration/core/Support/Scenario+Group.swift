@@ -3,10 +3,11 @@ extension Scenario {
     /// scenarios' time.
     enum Group: CaseIterable {
         // Plain scenarios.
-        case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes, presence
-        case forks, many
+        case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes
+        case presence, forks, many
         // Stepped ones.
-        case chains, steppedPresence, steppedPosts, steppedObservers, faultedPosts, faultedObservers, faultedLives, faultedCenters
+        case chains, steppedPosts, steppedObservers, faultedPosts, faultedObservers, faultedLives, faultedCenters
+        case steppedPresence
         // Scenarios that are told again under a condition.
         case withoutMembarrier, withoutRobustLists, withoutPartsOfFiles, withoutProc, onAnOldKernel, withoutInotify
         case onOneProcessor, withoutTheWallClock
