@@ -168,8 +168,10 @@ extern const tidings_configuration tidings_small_configuration;
 /// closings or forks.
 int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
 
-/// Leaves the center. The caller must close the publishers and observers of this handle before. NULL is ignored.
-/// Bound: walk along the chunks; the kernel unmaps the file. Never waits.
+/// Leaves the center. The caller must close the publishers and observers of this handle before. NULL is ignored. Ends
+/// the handle's announcement, if it has one (`tidings_withdraw`).
+/// Bound: walk along the chunks; the kernel unmaps the file. Waits for no other process; up to 50 ms for the watching
+/// thread of an announced handle.
 void tidings_close(tidings_center *center);
 
 /// Deletes the center's file: no process can open it any more. In processes that have it open, the next post returns

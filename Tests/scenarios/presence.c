@@ -63,28 +63,28 @@ void a_death_is_told_once_and_the_last_will_after_it(void) {
               seen.joined[i], seen.died[i], seen.closed[i]);
 }
 
-#define CROWD 6u
+#define TOGETHER 6u
 
 // Also those that would have told of it.
 void participants_that_die_together_are_told_of_one_by_one(void) {
     tidings_center *center = begin();
     OK(tidings_presence_watch(center));
     for (uint32_t round = 0, number = 0; round < chances(25); round++) {
-        pid_t pids[CROWD];
+        pid_t pids[TOGETHER];
         const uint32_t first = number;
-        for (uint32_t i = 0; i < CROWD; i++) pids[i] = start_party(number++, true);
+        for (uint32_t i = 0; i < TOGETHER; i++) pids[i] = start_party(number++, true);
         // In any order, and so close that some die while they tell of others.
-        for (uint32_t i = 0; i < CROWD; i++) {
-            const uint32_t with = i + (uint32_t)random_below(CROWD - i);
+        for (uint32_t i = 0; i < TOGETHER; i++) {
+            const uint32_t with = i + (uint32_t)random_below(TOGETHER - i);
             const pid_t pid = pids[with];
             pids[with] = pids[i];
             pids[i] = pid;
         }
-        for (uint32_t i = 0; i < CROWD; i++) {
+        for (uint32_t i = 0; i < TOGETHER; i++) {
             CHECK(kill(pids[i], SIGKILL) == 0, "%s", strerror(errno));
             spin_cycles(random_below(60000));
         }
-        for (uint32_t i = 0; i < CROWD; i++) CHECK(waitpid(pids[i], NULL, 0) == pids[i], "%s", strerror(errno));
+        for (uint32_t i = 0; i < TOGETHER; i++) CHECK(waitpid(pids[i], NULL, 0) == pids[i], "%s", strerror(errno));
         for (uint32_t i = first; i < number; i++) {
             until_left(i, true);
             while (seen.wills[i] == 0) attend_next(-1);
@@ -96,23 +96,23 @@ void participants_that_die_together_are_told_of_one_by_one(void) {
 // No participant is left to tell of the others: the next one does.
 void if_all_have_died_the_next_one_tells(void) {
     tidings_center *center = begin();
-    pid_t pids[CROWD];
-    for (uint32_t i = 0; i < CROWD; i++) pids[i] = start_party(i, i % 2);
+    pid_t pids[TOGETHER];
+    for (uint32_t i = 0; i < TOGETHER; i++) pids[i] = start_party(i, i % 2);
     // The one that is killed last may have told of the others.
-    for (uint32_t i = 0; i < CROWD; i++) {
+    for (uint32_t i = 0; i < TOGETHER; i++) {
         int status;
         CHECK(kill(pids[i], SIGSTOP) == 0, "%s", strerror(errno));
         CHECK(waitpid(pids[i], &status, WUNTRACED) == pids[i] && WIFSTOPPED(status), "%s", strerror(errno));
     }
-    for (uint32_t i = 0; i < CROWD; i++) kill_and_reap(pids[i]);
+    for (uint32_t i = 0; i < TOGETHER; i++) kill_and_reap(pids[i]);
     attend_all();
-    for (uint32_t i = 0; i < CROWD; i++) CHECK(seen.died[i] == 0, "party %u was told of", i);
-    announce(center, CROWD, false);
+    for (uint32_t i = 0; i < TOGETHER; i++) CHECK(seen.died[i] == 0, "party %u was told of", i);
+    announce(center, TOGETHER, false);
     attend_all();
-    for (uint32_t i = 0; i < CROWD; i++)
+    for (uint32_t i = 0; i < TOGETHER; i++)
         CHECK(seen.died[i] == 1 && seen.wills[i] == i % 2, "party %u: %u deaths, %u wills", i, seen.died[i],
               seen.wills[i]);
-    CHECK(seen.joined[CROWD] == 1, "the next one");
+    CHECK(seen.joined[TOGETHER] == 1, "the next one");
     nothing_follows(center);
 }
 
