@@ -23,6 +23,8 @@ bool __wrap_tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk,
 bool __real_tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
 int __wrap_tidings__back_names(tidings__segment *segment, uint32_t count);
 int __real_tidings__back_names(tidings__segment *segment, uint32_t count);
+int __wrap_tidings__back_presence(tidings__segment *segment);
+int __real_tidings__back_presence(tidings__segment *segment);
 uint32_t __wrap_tidings__names_there(tidings__segment *segment, uint32_t count);
 uint32_t __real_tidings__names_there(tidings__segment *segment, uint32_t count);
 void *__wrap___asan_memcpy(void *to, const void *from, size_t size);
@@ -174,6 +176,13 @@ static void open_names(tidings__segment *segment) {
 int __wrap_tidings__back_names(tidings__segment *segment, uint32_t count) {
     const int result = __real_tidings__back_names(segment, count);
     if (result == 0) open_names(segment);
+    return result;
+}
+
+int __wrap_tidings__back_presence(tidings__segment *segment) {
+    const int result = __real_tidings__back_presence(segment);
+    const uint64_t bytes = segment->shape.participants * sizeof(tidings__presence);
+    if (result == 0) __asan_unpoison_memory_region(segment->base + segment->geometry.presence, bytes);
     return result;
 }
 
