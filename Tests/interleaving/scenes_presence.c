@@ -98,7 +98,7 @@ static void a_dead_one(void) {
 static void reports(void *argument) {
     tidings_center *center = argument;
     for (uint32_t tries = 0; tries < 100; tries++) {
-        uint64_t budget = TIDINGS__REPORT_BUDGET(&center->segment);
+        tidings__report_budget budget = tidings__report_budget_of(&center->segment);
         const int result = tidings__report(center, presence.dead->participant, tries > 0, 0, &budget);
         if (result == 0) return;
         if (result != -EINPROGRESS) machine_violation("tidings__report: %d, %s", result, tidings_last_error());

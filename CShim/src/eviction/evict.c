@@ -62,16 +62,20 @@ static __attribute__((noinline, cold)) void note_report(tallies *t, const tiding
 
 // Invariant P4: a participant that takes a report over finds each record of it in the ring, or finds the report moved
 // on. So the report moves on before EV leaves the range.
-static __attribute__((noinline, cold)) void settle_reports(tidings__segment *s, const tallies *t) {
-    const int saved = errno;             // a signal handler may post
+static __attribute__((noinline, cold)) int settle_reports(tidings__segment *s, const tallies *t) {
+    const int saved = errno;  // a signal handler may post
+    int error = 0;
 #ifndef MUTANT_EVICTED_NOTICE_FORGOTTEN  // Found by: interleaving deaths_in_a_full_ring
-    for (uint32_t i = 0; i < t->reported; i++)
+    // Without presence entries no report waits. If they can't be touched, the range must stay.
+    if (tidings__acquire(&s->header->presence_used.word) != 0) error = tidings__back_presence(s);
+    for (uint32_t i = 0; error == 0 && i < t->reported; i++)
         tidings__presence_posted(s, t->reports[i].participant, t->reports[i].kind, t->reports[i].position);
 #else
     (void)s;
     (void)t;
 #endif
     errno = saved;
+    return error;
 }
 
 static int cannot_read(const tidings__segment *s) {
@@ -198,7 +202,10 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     // Invariant E8: promoted before EV leaves the range.
     for (uint32_t i = 0; i < t.retained; i++) tidings__retained_promote(s, t.retained_at[i]);
 #endif
-    if (__builtin_expect(t.reported != 0, 0)) settle_reports(s, &t);
+    if (__builtin_expect(t.reported != 0, 0)) {
+        const int error = settle_reports(s, &t);
+        if (error) return error;
+    }
     tidings__cas(&s->header->eviction.word, &ev, tidings__ev_idle(end, 0));
     return 0;
 }

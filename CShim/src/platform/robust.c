@@ -22,9 +22,9 @@ int tidings__robust_begin(tidings__robust *robust, _Atomic uint32_t *words) {
     const int result = syscall(SYS_set_robust_list, &robust->head, sizeof robust->head) == 0 ? 0 : -errno;
     if (result == 0) {
         // The list comes first: a thread that is killed in between leaves words without a TID.
-        const uint32_t life = (uint32_t)syscall(SYS_gettid) | FUTEX_WAITERS;
-        tidings__set_release(&words[0], life);
-        tidings__set_release(&words[2], life);
+        robust->life = (uint32_t)syscall(SYS_gettid) | FUTEX_WAITERS;
+        tidings__set_release(&words[0], robust->life);
+        tidings__set_release(&words[2], robust->life);
     }
     errno = saved;
     return result;

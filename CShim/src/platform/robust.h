@@ -7,6 +7,7 @@
 // The list's head and two nodes. The kernel reads them when the thread ends, so they must outlive it.
 typedef struct tidings__robust {
     uintptr_t head[3], nodes[2];
+    uint32_t life;  // the value of both words while the thread lives
 } tidings__robust;
 
 // Makes the calling thread's death visible in two words, 8 bytes apart: stores its TID with FUTEX_WAITERS in both. When

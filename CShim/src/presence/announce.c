@@ -29,19 +29,10 @@ static bool guard_of_this_process(const tidings__guard *guard) {
 
 // MARK: Leaving
 
-// Wakes the participants that watch this one: they look round again.
-static void set_life(tidings__presence_line *line, uint32_t life) {
-    for (uint32_t i = 0; i < 4; i += 2) {
-        tidings__set_release(&line->life[i], life);
-        tidings__futex_wake(&line->life[i], 2);
-    }
-}
-
 // Moves the guard's announcement to its end, as far as that goes without waiting.
 static void end_announcement(tidings_center *center, const tidings__guard *guard) {
     tidings__segment *s = &center->segment;
     const uint32_t own = center->participant;
-    tidings__presence_line *line = tidings__presence_line_at(s, own);
     uint64_t report = guard->present;
     if (guard->watching) {
         (void)tidings__report_move(s, own, report, tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT));
@@ -60,7 +51,7 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
     const uint32_t state = tidings__report_state(report);
     if (state == TIDINGS__PRESENCE_LEFT) tidings__will_free(s, own, report);
     // A notice that is held back is left to the participants that watch this one, as if this one had died.
-    if (tidings__has_place(center)) set_life(line, state == TIDINGS__PRESENCE_LEFT ? 0 : TIDINGS__LIFE_DIED);
+    tidings__guard_set_life(guard, state == TIDINGS__PRESENCE_LEFT ? 0 : TIDINGS__LIFE_DIED);
 }
 
 static void take_off(const tidings__guard *guard) {
@@ -211,9 +202,9 @@ static void describe(tidings_center *center, const char *role, size_t role_lengt
 // Reports an earlier participant at this index, which is dead: its entry is needed.
 static int report_earlier(tidings_center *center, int64_t timeout_ns) {
     int error = -EINPROGRESS;
+    tidings__report_budget budget = tidings__report_budget_of(&center->segment);
     for (int i = 0; i <= EARLIER_STEPS && error == -EINPROGRESS; i++) {
         if (i > 0) tidings__nap(EARLIER_STEP_NS);
-        uint64_t budget = TIDINGS__REPORT_BUDGET(&center->segment);
         error = tidings__report(center, center->participant, i == EARLIER_STEPS, timeout_ns, &budget);
     }
     if (error != -EINPROGRESS) return error;
@@ -276,9 +267,17 @@ static int join(tidings_center *center, tidings__guard *guard, uint64_t report, 
         if (!error) return 0;
         (void)tidings__report_move(s, own, visible, tidings__report_next(visible, 0, own, TIDINGS__PRESENCE_LEFT));
     }
-    set_life(tidings__presence_line_at(s, own), 0);
+    tidings__guard_set_life(guard, 0);
     tidings__guard_stop(guard);
     return error;
+}
+
+// Of an earlier participant of this index, which is reported.
+static void clear_life(tidings__presence_line *line) {
+    for (uint32_t i = 0; i < 4; i += 2) {
+        tidings__set_release(&line->life[i], 0);
+        tidings__futex_wake(&line->life[i], TIDINGS__LIFE_WAKES);
+    }
 }
 
 // Under the presence lock.
@@ -312,7 +311,7 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     use(s, own + 1);
     // Likewise: from then on, these words say whether this participant is dead.
     tidings__set_release(&entry->will, 0);
-    set_life(tidings__presence_line_at(s, own), 0);
+    clear_life(tidings__presence_line_at(s, own));
     tidings__set_release(&entry->announcement, center->instance);
     if (!tidings__report_move(s, own, before, report))
         error = damaged(s);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "platform/clock.h"
 #include "platform/event.h"
 #include "platform/futex.h"
 #include "presence/report.h"
@@ -12,34 +13,92 @@
 // How many participants a guard watches, and how many watch each one. One watcher may die together with the
 // participant. Then the watcher's watchers learn of both.
 #define WATCHED 2u
-// A participant that reports may be stopped. Another one takes over after this time, and retries a post that failed
-// after the double of the time before. It is well below the 5 ms in which a death is to be reported.
-#define RETRY_FIRST_NS 2000000
-#define RETRY_MOST_NS 1000000000
+// A participant that reports may be stopped. Another one takes over if the report is unchanged after this time. A post
+// that failed is tried again after this time, and then after the double of the time before. It is well below the 5 ms
+// in which a death is to be reported.
+#define RETRY_FIRST_NS UINT64_C(2000000)
+#define RETRY_MOST_NS UINT64_C(1000000000)
 // How long a lossless observer may hold back a post of this thread before it looks whether it is to end.
 #define HELD_BACK_NS 20000000
 
 #define WORDS 12u
 
-// What a guard waits for.
+// An unfinished report, and since when it has this value.
+typedef struct unfinished {
+    uint64_t report, since, wait;  // after `wait` this guard takes over, or tries again
+    uint32_t index;
+    bool failed;  // this guard's own post has failed
+} unfinished;
+// More than these wait until earlier ones are finished.
+#define UNFINISHED 32u
+
+// What a guard has found in one round, and waits for.
 typedef struct waits {
     tidings__futex_value words[WORDS];
-    uint32_t count;
-    bool unfinished;  // a report is unfinished: look again after a time
-    bool ended;       // the center has ended: there is nothing left to watch
+    uint32_t count, unfinished_count;
+    unfinished unfinished[UNFINISHED];
+    bool ended;  // the center has ended, or this participant is dead to its peers: there is nothing left to watch
 } waits;
 
 static void add(waits *w, _Atomic uint32_t *word, uint32_t value) {
     if (w->count < WORDS) w->words[w->count++] = (tidings__futex_value){word, value};
 }
 
+static unfinished known_of(const waits *before, uint32_t index, uint64_t report, uint64_t now) {
+    unfinished u = {.report = report, .since = now, .wait = RETRY_FIRST_NS, .index = index};
+    for (uint32_t i = 0; i < before->unfinished_count; i++) {
+        if (before->unfinished[i].index != index) continue;
+        // The time between tries stays if another participant has taken over: its post may fail for the same reason.
+        u.wait = before->unfinished[i].wait;
+        if (before->unfinished[i].report == report) u = before->unfinished[i];
+    }
+    return u;
+}
+
+// Reports one dead participant, if it is time.
+static void report_one(tidings__guard *guard, uint32_t index, uint64_t report, const waits *before,
+                       tidings__report_budget *budget, waits *w) {
+    if (w->unfinished_count == UNFINISHED) return;
+    tidings__segment *s = &guard->center->segment;
+    const uint64_t now = tidings__monotonic_ns();
+    unfinished u = known_of(before, index, report, now);
+    const bool due = now - u.since >= u.wait;
+    if (!u.failed || due) {
+        const int error = tidings__report(guard->center, index, due, HELD_BACK_NS, budget);
+        if (error == 0) return;
+        w->ended |= error == -ESTALE;
+        u.failed = error != -EINPROGRESS;
+        if (u.failed && due && u.wait < RETRY_MOST_NS) u.wait *= 2;
+        report = tidings__acquire(&s->presence[index].report);
+        if (u.failed || report != u.report) u.since = tidings__monotonic_ns();
+        u.report = report;
+    }
+    // Another participant reports: it wakes this thread. After an error of its own, only time helps.
+    if (!u.failed && w->count < WORDS - WATCHED) add(w, tidings__report_futex(&s->presence[index]), (uint32_t)report);
+    w->unfinished[w->unfinished_count++] = u;
+}
+
+// How long to sleep: until the first unfinished report is due. -1: without a timer.
+static int64_t until_due(const waits *w) {
+    if (w->unfinished_count == 0) return -1;
+    const uint64_t now = tidings__monotonic_ns();
+    uint64_t least = RETRY_MOST_NS;
+    for (uint32_t i = 0; i < w->unfinished_count; i++) {
+        const uint64_t due = w->unfinished[i].since + w->unfinished[i].wait;
+        const uint64_t left = due > now ? due - now : 0;
+        if (left < least) least = left;
+    }
+    return (int64_t)least;
+}
+
 // Goes round the table from the guard's own entry on, until it has found two participants that live. Reports each dead
 // one on the way.
-static void look_round(tidings__guard *guard, bool take_over, waits *w) {
+static void look_round(tidings__guard *guard, const waits *before, waits *w) {
     tidings__segment *s = &guard->center->segment;
     const uint32_t own = guard->center->participant, end = tidings__presence_end(s);
     uint32_t found = 0;
-    uint64_t budget = TIDINGS__REPORT_BUDGET(s);
+    tidings__report_budget budget = tidings__report_budget_of(s);
+    budget.guard = guard;
     for (uint32_t n = 1; n < end && found < WATCHED && !w->ended; n++) {
         const uint32_t i = (own + n) % end;
         const uint64_t report = tidings__acquire(&s->presence[i].report);
@@ -55,40 +114,46 @@ static void look_round(tidings__guard *guard, bool take_over, waits *w) {
             continue;
         }
         if (tidings__acquire(&guard->state) == TIDINGS__GUARD_ENDS) return;
-        const int error = tidings__report(guard->center, i, take_over, HELD_BACK_NS, &budget);
-        if (error == 0) continue;
-        w->ended |= error == -ESTALE;
-        w->unfinished = true;
-        // Another participant reports: it wakes this thread. After an error of its own, only time helps.
-        if (error == -EINPROGRESS && w->count < WORDS - WATCHED) {
-            _Atomic uint32_t *futex = tidings__report_futex(&s->presence[i]);
-            add(w, futex, tidings__acquire(futex));
-        }
+        report_one(guard, i, report, before, &budget, w);
+    }
+}
+
+void tidings__guard_set_life(const tidings__guard *guard, uint32_t life) {
+    tidings__presence_line *line = tidings__presence_line_at(&guard->center->segment, guard->center->participant);
+    for (uint32_t i = 0; i < 4; i += 2) {
+        // By CAS: if this participant has lost its place, the words may be another one's.
+        uint32_t own = guard->robust.life;
+        if (tidings__cas(&line->life[i], &own, life)) tidings__futex_wake(&line->life[i], TIDINGS__LIFE_WAKES);
     }
 }
 
 void tidings__guard_run(tidings__guard *guard) {
     tidings_center *center = guard->center;
     tidings__presence_line *line = tidings__presence_line_at(&center->segment, center->participant);
-    int64_t retry = RETRY_FIRST_NS;
-    bool late = false;
-    waits w = {.ended = false};
+    waits rounds[2] = {{.ended = false}, {.ended = false}};
+    waits *w = &rounds[0], *before = &rounds[1];
     uint32_t state;
     while ((state = tidings__acquire(&guard->state)) != TIDINGS__GUARD_ENDS) {
-        w.count = 0;
-        w.unfinished = false;
+        w->count = w->unfinished_count = 0;
+        w->ended = before->ended;
         // Its own memory: a peer could move the sleeper off every other word (FUTEX_REQUEUE).
-        add(&w, &guard->state, state);
+        add(w, &guard->state, state);
         // Invariant P5: read before the round. A participant that announces itself changes it afterwards.
-        add(&w, &line->poke, tidings__acquire(&line->poke));
-        if (state == TIDINGS__GUARD_WATCHES && !w.ended) look_round(guard, late, &w);
-        if (w.ended || state != TIDINGS__GUARD_WATCHES) {
-            w.count = 1;
-            w.unfinished = false;
+        add(w, &line->poke, tidings__acquire(&line->poke));
+        if (state == TIDINGS__GUARD_WATCHES && !w->ended && !tidings__may_report(center)) {
+            // As if this participant had died: others watch what it watched, and report.
+            tidings__guard_set_life(guard, TIDINGS__LIFE_DIED);
+            w->ended = true;
         }
-        if (!w.unfinished) retry = RETRY_FIRST_NS;
-        late = tidings__futex_wait_any(w.words, w.count, w.unfinished ? retry : -1) == -ETIMEDOUT && w.unfinished;
-        if (late && retry < RETRY_MOST_NS) retry *= 2;
+        if (state == TIDINGS__GUARD_WATCHES && !w->ended) look_round(guard, before, w);
+        if (w->ended || state != TIDINGS__GUARD_WATCHES) {
+            w->count = 1;
+            w->unfinished_count = 0;
+        }
+        (void)tidings__futex_wait_any(w->words, w->count, until_due(w));
+        waits *const last = before;
+        before = w;
+        w = last;
     }
 }
 

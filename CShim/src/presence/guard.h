@@ -35,6 +35,10 @@ void tidings__guard_run(tidings__guard *guard);
 // Ends the thread, and waits for its end. The kernel reads the robust list then, so the guard is freed after that.
 void tidings__guard_stop(tidings__guard *guard);
 
+// Replaces the guard's TID in its life words, and wakes the participants that watch them: they look round again.
+void tidings__guard_set_life(const tidings__guard *guard, uint32_t life);
+#define TIDINGS__LIFE_WAKES 2
+
 // Makes the participants that watch entry `index` look again, or will watch it from now on. Call after the entry has
 // become visible.
 void tidings__guard_poke(tidings__segment *s, uint32_t index);

@@ -9,6 +9,7 @@
 #include "eviction/pending_claim.h"
 #include "platform/error.h"
 #include "posting/publisher.h"
+#include "presence/guard.h"
 #include "presence/notice.h"
 #include "ring/verdict.h"
 #include "segment/names.h"
@@ -16,8 +17,6 @@
 // Changes of a report that one call follows. Each change but those of a hostile peer leads to a later state or to
 // another reporter.
 #define TURNS 8
-// Calls that wait for a claim. They take a few milliseconds: a claim that is older is revoked.
-#define CLAIM_CHECKS 16
 
 // MARK: Posting
 
@@ -62,7 +61,8 @@ int tidings__notice_post(tidings_center *center, uint32_t index, int32_t event, 
     return tidings__post_notice((tidings_publisher *)(void *)memory, bytes, size, &options, &notice, position);
 }
 
-// Copies a will out of its chunk. NULL with `*error` 0: there is none, or a peer has spoiled it.
+// Copies a will out of its chunk. NULL with `*error` 0: there is none, or a peer has spoiled it. NULL with an error:
+// the will stays for another try, or for a participant that can read it.
 static uint8_t *copy_will(tidings_center *center, uint32_t index, tidings__record *record, int *error) {
     tidings__segment *s = &center->segment;
     const uint64_t will = tidings__acquire(&s->presence[index].will);
@@ -72,12 +72,13 @@ static uint8_t *copy_will(tidings_center *center, uint32_t index, tidings__recor
     const uint32_t chunk = (uint32_t)will - 1;
     uint64_t capacity = 0;
     const uint8_t *from = tidings__chunk_bytes(s, chunk, &capacity);
-    if (tidings__acquire(&s->chunk_words[chunk]) != word || !tidings__chunk_record(s, chunk, record)) return NULL;
+    if (tidings__acquire(&s->chunk_words[chunk]) != word) return NULL;
+    if ((*error = tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER)) != 0) return NULL;
+    if (!tidings__chunk_record(s, chunk, record)) return NULL;
     const uint64_t size = tidings__round8(record->size) + tidings__round8(record->name_length) +
                           tidings__round8(record->subject_length);
-    if (TIDINGS__CHUNK_HEADER + size > capacity || record->size > s->shape.maximum_payload ||
-        tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER + size) != 0)
-        return NULL;
+    if (TIDINGS__CHUNK_HEADER + size > capacity || record->size > s->shape.maximum_payload) return NULL;
+    if ((*error = tidings__back_chunk(s, chunk, TIDINGS__CHUNK_HEADER + size)) != 0) return NULL;
     uint8_t *bytes = malloc(size + 8);
     if (!bytes) {
         *error = tidings__fail(ENOMEM, "can't post a last will to center \"%s\": no memory to copy it", s->name);
@@ -103,7 +104,8 @@ static int post_will(tidings_center *center, uint32_t index, uint64_t expected, 
     uint8_t *bytes = copy_will(center, index, &record, &error);
     if (!bytes) {
         // There is nothing to post: as if it had been.
-        *position = tidings__oldest(s) - (uint64_t)tidings__report_distance(expected, tidings__oldest(s));
+        const uint64_t oldest = tidings__oldest(s);
+        *position = oldest - (uint64_t)tidings__report_distance(expected, oldest);
         return error;
     }
     _Alignas(8) uint8_t memory[TIDINGS_PUBLISHER_SIZE_MAX];
@@ -145,10 +147,16 @@ static uint64_t span(tidings_center *center, uint64_t report, uint64_t *at) {
     return end;
 }
 
+static bool is_to_end(const tidings__report_budget *budget) {
+    const tidings__guard *guard = budget->guard;
+    return guard && tidings__acquire(&guard->state) == TIDINGS__GUARD_ENDS;
+}
+
 // Searches the ring for a record of this report. Call after the report was changed: each earlier reporter has claimed
 // before the frontier that is read here, or finds the change after its claim (invariant P3). What was evicted has moved
 // the report on (P4). True: it is at `*position`.
-static bool find_record(tidings_center *center, uint32_t index, uint64_t report, uint64_t *position) {
+static bool find_record(tidings_center *center, uint32_t index, uint64_t report, tidings__report_budget *budget,
+                        uint64_t *position) {
     tidings__segment *s = &center->segment;
     const uint32_t kind = tidings__report_state(report) == TIDINGS__PRESENCE_WILL ? TIDINGS__RECORD_WILL
                                                                                   : TIDINGS__RECORD_NOTICE;
@@ -160,8 +168,10 @@ static bool find_record(tidings_center *center, uint32_t index, uint64_t report,
         if (status == TIDINGS__CLAIMED && !revoked) {
             // A post takes microseconds. So waiting once for its end usually spares a revocation.
             tidings__pending_claim claim = {.at = UINT64_MAX};
-            for (int tries = 0; tries < CLAIM_CHECKS && tidings__slot_status(s, at) == TIDINGS__CLAIMED; tries++)
+            for (; budget->checks > 0 && !is_to_end(budget); budget->checks--) {
+                if (tidings__slot_status(s, at) != TIDINGS__CLAIMED) break;
                 tidings__wait_claimed(center, &claim, at, true);
+            }
             tidings__revoke_all(s, at, end);
             revoked = true;
             status = tidings__slot_status(s, at);
@@ -195,10 +205,23 @@ bool tidings__to_report(const tidings__segment *s, uint32_t index) {
            (says_alive(state) && tidings__presence_dead(s, index));
 }
 
-// One step of a report. 0: done. AGAIN: look at the report again. GO_ON: likewise, and this call is its reporter.
 #define AGAIN 1
 #define GO_ON 2
-static int step(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns, uint64_t *budget) {
+
+// The record of `report` lies at `position`.
+static int move_on(tidings__segment *s, uint32_t index, uint64_t report, uint64_t position) {
+    const bool will = tidings__report_state(report) == TIDINGS__PRESENCE_WILL;
+    tidings__presence_posted(s, index, will ? TIDINGS__RECORD_WILL : TIDINGS__RECORD_NOTICE, position);
+    // With words that no sound participant writes, the report may be as before. It ends: what is posted is not posted
+    // again.
+    (void)tidings__report_move(s, index, report,
+                               tidings__report_next(report, 0, tidings__report_owner(report), TIDINGS__PRESENCE_LEFT));
+    return GO_ON;
+}
+
+// One step of a report. 0: done. AGAIN: look at the report again. GO_ON: likewise, and this call is its reporter.
+static int step(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns,
+                tidings__report_budget *budget) {
     tidings__segment *s = &center->segment;
     const uint32_t own = center->participant;
     uint64_t report = tidings__acquire(&s->presence[index].report), position = 0;
@@ -223,20 +246,18 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
         case TIDINGS__PRESENCE_DYING:
         case TIDINGS__PRESENCE_WILL: {
             if (reporter != index && !take_over && !reporter_gone(s, reporter)) return -EINPROGRESS;
-            const uint64_t searched = span(center, report, &position) - position;
-            if (searched > *budget) return -EINPROGRESS;
-            *budget -= searched;
-            // The position stays: records of earlier reporters lie at or after it.
-            if (!take(s, index, &report, tidings__report_next(report, report >> 24, own, state))) return AGAIN;
+            const uint64_t end = span(center, report, &position), searched = end - position;
+            if (searched > budget->positions) return -EINPROGRESS;
+            budget->positions -= searched;
+            // The position stays: records of earlier reporters lie at or after it. A position ahead of the frontier is
+            // a peer's. The record that is posted would lie before it, and would not move the report on.
+            const uint64_t from = tidings__report_distance(report, end) < 0 ? end : report >> 24;
+            if (!take(s, index, &report, tidings__report_next(report, from, own, state))) return AGAIN;
 #ifndef MUTANT_REPORT_TAKEN_OVER_UNSEARCHED  // Found by: interleaving a_report_taken_over
-            if (find_record(center, index, report, &position)) {
-                tidings__presence_posted(
-                    s, index, state == TIDINGS__PRESENCE_WILL ? TIDINGS__RECORD_WILL : TIDINGS__RECORD_NOTICE,
-                    position);
-                return GO_ON;
-            }
+            if (find_record(center, index, report, budget, &position)) return move_on(s, index, report, position);
             // Invariant P4: what was evicted during the search has moved the report on.
-            if (tidings__acquire(&s->presence[index].report) != report) return AGAIN;
+            const uint64_t now = tidings__acquire(&s->presence[index].report);
+            if (now != report) return tidings__report_owner(now) == own ? GO_ON : AGAIN;
 #endif
             if (state != TIDINGS__PRESENCE_JOINING) break;
             // Invariant P1: no observer knows that it joined.
@@ -249,24 +270,31 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
     const int32_t event = state == TIDINGS__PRESENCE_LEAVING ? TIDINGS_PRESENCE_CLOSED : TIDINGS_PRESENCE_DIED;
     const int error = will ? post_will(center, index, report, timeout_ns, &position)
                            : tidings__notice_post(center, index, event, report, timeout_ns, &position);
-    if (error == -ECANCELED) return AGAIN;
-    if (error) return error;
-    tidings__presence_posted(s, index, will ? TIDINGS__RECORD_WILL : TIDINGS__RECORD_NOTICE, position);
-    return GO_ON;
+    // Another participant has taken over. It posts the record, unless it is cancelled in turn.
+    if (error == -ECANCELED) return -EINPROGRESS;
+    return error ? error : move_on(s, index, report, position);
 }
 
-int tidings__report(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns, uint64_t *budget) {
-    int result = AGAIN;
-    for (int turn = 0; turn < TURNS && result > 0; turn++)
-        result = step(center, index, take_over || result == GO_ON, timeout_ns, budget);
+int tidings__report(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns,
+                    tidings__report_budget *budget) {
+    // After AGAIN another participant has changed the report: it goes on, and is not taken over at once.
+    int result = take_over ? GO_ON : AGAIN;
+    for (int turn = 0; turn < TURNS && result > 0 && !is_to_end(budget); turn++)
+        result = step(center, index, result == GO_ON, timeout_ns, budget);
     return result > 0 ? -EINPROGRESS : result;
+}
+
+bool tidings__may_report(const tidings_center *center) {
+    const tidings__segment *s = &center->segment;
+    return s->writable && tidings__has_place(center) && tidings__segment_descriptor(s) >= 0 &&
+           tidings__segment_locks(s) >= 0;
 }
 
 void tidings__report_all(tidings_center *center) {
     tidings__segment *s = &center->segment;
-    if (!s->writable) return;
+    if (!tidings__may_report(center)) return;
     const uint32_t end = tidings__presence_end(s);
-    uint64_t budget = TIDINGS__REPORT_BUDGET(s);
+    tidings__report_budget budget = tidings__report_budget_of(s);
     for (uint32_t i = 0; i < end; i++) {
         const uint64_t report = tidings__acquire(&s->presence[i].report);
         if (tidings__report_state(report) == TIDINGS__PRESENCE_LEFT)

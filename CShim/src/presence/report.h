@@ -12,20 +12,34 @@
 int tidings__notice_post(tidings_center *center, uint32_t index, int32_t event, uint64_t expected, int64_t timeout_ns,
                          uint64_t *position);
 
-// Reports participant `index`, which is dead, as far as no other participant has done so. `index` is below
+// What the reports of one call or of one round of a guard may cost, for all entries of the table together: a peer may
+// have begun all reports, and may hold claims before each.
+typedef struct tidings__report_budget {
+    uint64_t positions;                  // of the ring, that may be searched
+    uint32_t checks;                     // of claims on the way, each a wait; later claims are revoked at once
+    const struct tidings__guard *guard;  // the guard that reports, or NULL: its reports stop when it is to end
+} tidings__report_budget;
+static inline tidings__report_budget tidings__report_budget_of(const tidings__segment *s) {
+    return (tidings__report_budget){2 * (uint64_t)s->shape.slots, 16, NULL};
+}
+
+// Reports the rest about participant `index`, which is dead: all that has not been posted. `index` is below
 // `tidings__presence_end`. `take_over`: also a report that another participant has begun and is not known to be dead.
-// `timeout_ns`: how long a lossless observer may hold back each post. `*budget`: how many positions of the ring may be
-// searched, at first TIDINGS__REPORT_BUDGET for all entries of a table together: a peer may have begun all reports.
+// `timeout_ns`: how long a lossless observer may hold back each post.
 //
-// 0: nothing is left to report. -EINPROGRESS without an error line: another participant reports, or the budget is used
-// up. Otherwise the error of a post: try again later.
-int tidings__report(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns, uint64_t *budget);
-#define TIDINGS__REPORT_BUDGET(segment) (2 * (uint64_t)(segment)->shape.slots)
+// 0: nothing is left to report. -EINPROGRESS without an error line: another participant reports, the budget is used up,
+// or the guard is to end. Otherwise the error of a post: try again later.
+int tidings__report(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns,
+                    tidings__report_budget *budget);
 
 // True if the entry's participant is dead, or left a report unfinished.
 bool tidings__to_report(const tidings__segment *s, uint32_t index);
 
-// Reports all dead participants that no other participant reports. Does nothing in a read-only center.
+// False in a read-only center, and if the program closed a descriptor of the center: then peers take this participant
+// for dead, and it can't read wills.
+bool tidings__may_report(const tidings_center *center);
+
+// Reports all dead participants that no other participant reports, if this participant may report.
 void tidings__report_all(tidings_center *center);
 
 #endif

@@ -206,6 +206,11 @@ int tidings__back_presence(tidings__segment *segment) {
     const uint64_t start = segment->geometry.presence,
                    bytes = (uint64_t)segment->shape.participants * sizeof(tidings__presence);
     const int fd = tidings__segment_descriptor(segment);
+    // Also without its descriptor, a writer must move reports on when it evicts notices.
+    if (touched(segment, start, bytes)) {
+        tidings__set_relaxed(&segment->presence_known, 1);
+        return 0;
+    }
     if (!segment->writable) {
         if (fd < 0 || !tidings__file_backed(fd, start, bytes)) return -ENODATA;
         tidings__set_relaxed(&segment->presence_known, 1);

@@ -23,7 +23,7 @@ static inline tidings__presence *dead_entry(tidings_center *center, uint32_t ind
 static inline uint32_t state_of(const tidings__presence *entry) { return tidings__report_state(entry->report); }
 
 static inline int report(tidings_center *center, uint32_t index, bool take_over) {
-    uint64_t budget = TIDINGS__REPORT_BUDGET(&center->segment);
+    tidings__report_budget budget = tidings__report_budget_of(&center->segment);
     return tidings__report(center, index, take_over, 0, &budget);
 }
 

@@ -94,11 +94,11 @@ TEST(searches_end_with_their_budget) {
     tidings__segment *s = &center->segment;
     for (uint64_t p = 0; p < 100; p++) unit_post(s, p, 0);
     (void)dead_entry(center, 1, TIDINGS__PRESENCE_DYING, 0);
-    uint64_t budget = 99;
+    tidings__report_budget budget = {.positions = 99};
     CHECK_EQUAL(tidings__report(center, 1, true, 0, &budget), -EINPROGRESS);
-    budget = 100;
+    budget.positions = 100;
     CHECK_EQUAL(tidings__report(center, 1, true, 0, &budget), 0);
-    CHECK_EQUAL(budget, 0);
+    CHECK_EQUAL(budget.positions, 0);
 }
 
 TEST(a_spoiled_will_is_left_out) {
