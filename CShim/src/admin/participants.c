@@ -59,23 +59,49 @@ static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
     return 0;
 }
 
-// Adds what participant `index` has announced, if its announcement is that of this instance.
-static void add_presence(tidings__segment *s, uint32_t index, uint64_t instance, tidings_participant_info *info) {
-    if (index >= tidings__presence_end(s)) return;
+// True if the notice "joined" is committed. Its participant may be stopped before it moves the report on, and an
+// observer that began after the commit never receives the notice.
+static bool has_joined(tidings__segment *s, uint32_t index, uint64_t report) {
+    const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
+    const int64_t passed = tidings__report_distance(report, oldest);
+    uint64_t at = passed < 0 ? oldest - (uint64_t)passed : oldest;
+    // Clamp: the words are untrusted.
+    if ((int64_t)(end - at) > (int64_t)s->shape.slots) at = end - s->shape.slots;
+    for (; (int64_t)(end - at) > 0; at++) {
+        if (tidings__slot_status(s, at) != TIDINGS__VALID) continue;
+        tidings__record record;
+        tidings__record_read(tidings__cell_at(s, at), &record);
+        if (record.flags & TIDINGS__RECORD_NOTICE && record.participant == index &&
+            tidings__slot_valid_after_copy(s, at))
+            return true;
+    }
+    return false;
+}
+
+// Adds what participant `index` has announced, if its announcement is that of this instance. False: the report has
+// changed meanwhile.
+static bool add_presence(tidings__segment *s, uint32_t index, uint64_t instance, tidings_participant_info *info) {
+    if (index >= tidings__presence_end(s)) return true;
     const tidings__presence *entry = &s->presence[index];
     const uint64_t report = tidings__acquire(&entry->report);
-    if (tidings__report_state(report) != TIDINGS__PRESENCE_PRESENT ||
-        tidings__acquire(&entry->announcement) != (instance | 1))
-        return;
+    const uint32_t state = tidings__report_state(report);
+    const bool present = (state == TIDINGS__PRESENCE_PRESENT ||
+                          (state == TIDINGS__PRESENCE_JOINING && has_joined(s, index, report))) &&
+                         tidings__acquire(&entry->announcement) == (instance | 1);
     uint64_t text[sizeof entry->role / 8];
     for (size_t i = 0; i < sizeof text / 8; i++) text[i] = tidings__relaxed(&entry->role[i]);
     const uint64_t size = tidings__relaxed(&entry->role_size);
     tidings__fence_acquire();
-    if (tidings__relaxed(&entry->report) != report || size > TIDINGS_ROLE_MAX) return;
+    if (tidings__relaxed(&entry->report) != report) return false;
+    if (!present || size > TIDINGS_ROLE_MAX) return true;
     info->announced = true;
     info->presence_id = tidings__presence_id(instance | 1);
     memcpy(info->role, text, size);
+    return true;
 }
+
+// A sound report changes a few times in a row.
+#define PRESENCE_TRIES 8
 
 int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info) {
     memset(info, 0, sizeof *info);
@@ -95,7 +121,7 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
     tidings__fence_acquire();
     // The entry was reused while it was read: there is no consistent description.
     if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
-    add_presence(s, index, instance, info);
+    for (int tries = 0; tries < PRESENCE_TRIES && !add_presence(s, index, instance, info); tries++) {}
     info->own = index == center->participant && tidings__center_joined(center, tidings__thread_self());
     info->alive = info->own || tidings__lock_held(tidings__segment_locks(s), index) != 0;
     return 0;
