@@ -2,6 +2,7 @@
 #include "platform/event.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
@@ -33,11 +34,19 @@ void tidings__event_clear(int fd) {
     errno = saved;
 }
 
-int tidings__thread_start(pthread_t *thread, void *(*body)(void *), void *argument) {
+int tidings__thread_start(pthread_t *thread, void *(*body)(void *), void *argument, size_t stack) {
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error) return error;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), least = (size_t)PTHREAD_STACK_MIN;
+    if (stack) (void)pthread_attr_setstacksize(&attributes, (least + stack + page - 1) / page * page);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(thread, NULL, body, argument);
+    error = pthread_create(thread, &attributes, body, argument);
+    // The program's thread-local variables lie in the stack, too, and may be larger than it is.
+    if (error == EINVAL) error = pthread_create(thread, NULL, body, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
     return error;
 }

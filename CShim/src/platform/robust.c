@@ -3,12 +3,22 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "platform/atomics.h"
 
 _Static_assert(sizeof(struct robust_list_head) == 3 * sizeof(uintptr_t), "next, offset and pending operation");
+
+tidings__robust *tidings__robust_new(void) {
+    void *memory = mmap(NULL, sizeof(tidings__robust), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return NULL;
+    (void)madvise(memory, sizeof(tidings__robust), MADV_DONTFORK);
+    return memory;
+}
+
+void tidings__robust_free(tidings__robust *robust) { (void)munmap(robust, sizeof *robust); }
 
 int tidings__robust_begin(tidings__robust *robust, _Atomic uint32_t *words) {
     const int saved = errno;

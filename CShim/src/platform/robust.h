@@ -10,6 +10,11 @@ typedef struct tidings__robust {
     uint32_t life;  // the value of both words while the thread lives
 } tidings__robust;
 
+// Memory for a list, in a shared mapping of its own: the kernel takes a killed process's private memory away early if
+// the machine runs out of memory, and then would find no list. A forked child has no such memory. NULL: no memory.
+tidings__robust *tidings__robust_new(void);
+void tidings__robust_free(tidings__robust *robust);
+
 // Makes the calling thread's death visible in two words, 8 bytes apart: stores its TID with FUTEX_WAITERS in both. When
 // the thread dies, the kernel replaces the TID by FUTEX_OWNER_DIED, and wakes one sleeper of each word.
 //

@@ -91,7 +91,7 @@ static int start(void) {
     inotify = fd;
     tidings__set_relaxed(&state, STARTING);
     pthread_t thread;
-    if (!error) error = tidings__thread_start(&thread, body, (void *)(intptr_t)fd);
+    if (!error) error = tidings__thread_start(&thread, body, (void *)(intptr_t)fd, 0);
     if (!error) {
         (void)pthread_detach(thread);
         while (tidings__acquire(&state) == STARTING) tidings__futex_wait(&state, STARTING, -1);

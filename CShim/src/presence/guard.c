@@ -21,6 +21,9 @@
 // How long a lossless observer may hold back a post of this thread before it looks whether it is to end.
 #define HELD_BACK_NS 20000000
 
+// A post takes some 16 KiB; the sanitizers make it several times that.
+#define STACK (256u << 10)
+
 #define WORDS 12u
 
 // An unfinished report, and since when it has this value.
@@ -122,7 +125,7 @@ void tidings__guard_set_life(const tidings__guard *guard, uint32_t life) {
     tidings__presence_line *line = tidings__presence_line_at(&guard->center->segment, guard->center->participant);
     for (uint32_t i = 0; i < 4; i += 2) {
         // By CAS: if this participant has lost its place, the words may be another one's.
-        uint32_t own = guard->robust.life;
+        uint32_t own = guard->life;
         if (tidings__cas(&line->life[i], &own, life)) tidings__futex_wake(&line->life[i], TIDINGS__LIFE_WAKES);
     }
 }
@@ -160,7 +163,8 @@ void tidings__guard_run(tidings__guard *guard) {
 static void *body(void *argument) {
     tidings__guard *guard = argument;
     tidings__presence_line *line = tidings__presence_line_at(&guard->center->segment, guard->center->participant);
-    guard->error = tidings__robust_begin(&guard->robust, line->life);
+    guard->error = tidings__robust_begin(guard->robust, line->life);
+    guard->life = guard->robust->life;
     tidings__set_release(&guard->state, guard->error ? TIDINGS__GUARD_REFUSED : TIDINGS__GUARD_READY);
     tidings__futex_wake(&guard->state, 1);
     if (!guard->error) tidings__guard_run(guard);
@@ -169,13 +173,19 @@ static void *body(void *argument) {
 
 int tidings__guard_start(tidings__guard *guard, tidings_center *center) {
     guard->center = center;
-    const int error = tidings__thread_start(&guard->thread, body, guard);
-    if (error) return -error;
+    guard->robust = tidings__robust_new();
+    if (!guard->robust) return -ENOMEM;
+    const int error = tidings__thread_start(&guard->thread, body, guard, STACK);
+    if (error) {
+        tidings__robust_free(guard->robust);
+        return -error;
+    }
     uint32_t state;
     while ((state = tidings__acquire(&guard->state)) == TIDINGS__GUARD_STARTING)
         tidings__futex_wait(&guard->state, state, -1);
     if (state != TIDINGS__GUARD_REFUSED) return 0;
     pthread_join(guard->thread, NULL);
+    tidings__robust_free(guard->robust);
     return guard->error;
 }
 
@@ -189,6 +199,7 @@ void tidings__guard_watch(tidings__guard *guard) { tell(guard, TIDINGS__GUARD_WA
 void tidings__guard_stop(tidings__guard *guard) {
     tell(guard, TIDINGS__GUARD_ENDS);
     pthread_join(guard->thread, NULL);
+    tidings__robust_free(guard->robust);
 }
 
 void tidings__guard_poke(tidings__segment *s, uint32_t index) {

@@ -8,10 +8,11 @@
 
 // The guard of one announcement of one handle. It lives in memory of the process, until its thread has ended.
 typedef struct tidings__guard {
-    tidings__robust robust;
+    tidings__robust *robust;
     tidings_center *center;
     pthread_t thread;
     _Atomic uint32_t state;  // futex: TIDINGS__GUARD_…
+    uint32_t life;           // the value of its life words
     int error;               // why it is REFUSED
     uint32_t fork_epoch;     // of the process that started it
     uint32_t process;        // pid of that process: a child without fork handlers has another one

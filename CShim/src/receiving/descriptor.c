@@ -68,7 +68,7 @@ int tidings_observer_descriptor(tidings_observer *o, int *fd) {
         if (!error) {
             // Readable at first, so that the program calls `tidings_next`.
             tidings__event_signal(descriptor->fd);
-            error = tidings__thread_start(&descriptor->thread, helper, descriptor);
+            error = tidings__thread_start(&descriptor->thread, helper, descriptor, 0);
             if (error) tidings__event_close(descriptor->fd);
         }
         if (error) {

@@ -26,7 +26,7 @@ void __wrap_tidings__heavy_barrier(void);
 uint32_t __wrap_tidings__processors(void);
 uint64_t __wrap_tidings__random(void);
 int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
-int __wrap_tidings__thread_start(pthread_t *thread, void *(*body)(void *), void *argument);
+int __wrap_tidings__thread_start(pthread_t *thread, void *(*body)(void *), void *argument, size_t stack);
 int __wrap_pthread_join(pthread_t thread, void **result);
 int32_t __wrap_tidings__watch_add(int fd, const char *path, void (*changed)(int32_t watch));
 void __wrap_tidings__watch_remove(int32_t watch);
@@ -133,7 +133,7 @@ void __wrap_tidings__watch_remove(int32_t watch) { (void)watch; }
 // MARK: Threads
 
 // Their numbers; no thread has such small ones.
-int __wrap_tidings__thread_start(pthread_t *thread, void *(*body)(void *), void *argument) {
+int __wrap_tidings__thread_start(pthread_t *thread, void *(*body)(void *), void *argument, size_t stack) {
     for (unsigned i = 0; i < HELPERS; i++) {
         if (helpers[i].body) continue;
         helpers[i].body = body;

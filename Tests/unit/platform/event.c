@@ -38,7 +38,7 @@ static void *blocked(void *argument) {
 TEST(a_helper_thread_takes_no_signals_and_its_starter_still_does) {
     sigset_t there, here;
     pthread_t thread;
-    CHECK_EQUAL(tidings__thread_start(&thread, blocked, &there), 0);
+    CHECK_EQUAL(tidings__thread_start(&thread, blocked, &there, 0), 0);
     CHECK_EQUAL(pthread_join(thread, NULL), 0);
     CHECK(sigismember(&there, SIGTERM));
     CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, NULL, &here), 0);
