@@ -12,24 +12,27 @@
 
 // Fails with -EAGAIN: all chunks that are large enough are being filled, or hold retained values.
 static int no_chunk(const tidings__segment *s, uint64_t size) {
-    uint32_t of_size = 0, retained = 0;
+    uint32_t of_size = 0, retained = 0, wills = 0;
     for (uint32_t c = 0; c < s->geometry.class_count; c++) {
         const tidings__class *class = &s->geometry.classes[c];
         if (class->size < size) continue;
         of_size += class->count;
-        for (uint32_t i = 0; i < class->count; i++)
-            retained += tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i])) ==
-                        TIDINGS__CHUNK_RETAINED;
+        for (uint32_t i = 0; i < class->count; i++) {
+            const uint32_t state = tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i]));
+            retained += state == TIDINGS__CHUNK_RETAINED;
+            wills += state == TIDINGS__CHUNK_WILL;
+        }
     }
-    if (2 * retained < of_size)
+    if (2 * (retained + wills) < of_size)
         return tidings__fail(EAGAIN,
                              "can't post %llu bytes to center \"%s\": other posts are filling all chunks of this size; "
                              "try again",
                              (unsigned long long)size, s->name);
-    return tidings__fail(EAGAIN,
-                         "can't post %llu bytes to center \"%s\": %u of the %u chunks of this size hold "
-                         "retained values; clear some",
-                         (unsigned long long)size, s->name, retained, of_size);
+    return tidings__fail(
+        EAGAIN,
+        "can't post %llu bytes to center \"%s\": of the %u chunks of this size, %u hold retained values "
+        "and %u last wills; clear some values, or withdraw participants with wills",
+        (unsigned long long)size, s->name, of_size, retained, wills);
 }
 
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {

@@ -23,8 +23,23 @@
 static pthread_mutex_t guards_lock = PTHREAD_MUTEX_INITIALIZER;
 static tidings__guard *guards;
 
+// A child of `_Fork`, `vfork` or raw `clone` runs no fork handlers: its pid differs.
 static bool guard_of_this_process(const tidings__guard *guard) {
-    return guard && guard->fork_epoch == tidings__thread_self()->fork_epoch;
+    return guard && guard->fork_epoch == tidings__thread_self()->fork_epoch &&
+           guard->process == tidings__process_id_now();
+}
+
+// Takes the presence lock. A thread that is cancelled in between would keep it. Returns the former cancellation state.
+static int lock_presence(tidings_center *center) {
+    int cancellable = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
+    pthread_mutex_lock(&center->presence_lock);
+    return cancellable;
+}
+
+static void unlock_presence(tidings_center *center, int cancellable) {
+    pthread_mutex_unlock(&center->presence_lock);
+    (void)pthread_setcancelstate(cancellable, NULL);
 }
 
 // MARK: Leaving
@@ -74,24 +89,26 @@ static void leave(tidings_center *center) {
         free(guard);  // of the parent: neither the announcement nor the thread is this process's
         return;
     }
-    take_off(guard);
+    // In this order: an exit handler of another thread finds the guard until its announcement has ended.
     end_announcement(center, guard);
+    take_off(guard);
     tidings__guard_stop(guard);
     free(guard);
 }
 
 static void leave_closing(tidings_center *center) {
-    pthread_mutex_lock(&center->presence_lock);
+    const int cancellable = lock_presence(center);
     leave(center);
-    pthread_mutex_unlock(&center->presence_lock);
+    unlock_presence(center, cancellable);
 }
 
 int tidings_withdraw(tidings_center *center) {
     tidings__clear_error();
-    pthread_mutex_lock(&center->presence_lock);
+    const int cancellable = lock_presence(center);
     const bool there = center->guard != NULL, own = guard_of_this_process(center->guard);
-    leave(center);
-    pthread_mutex_unlock(&center->presence_lock);
+    // A child keeps its parent's guard, so that each call says the same.
+    if (own) leave(center);
+    unlock_presence(center, cancellable);
     if (there && !own)
         return tidings__fail(ECHILD, "can't withdraw from center \"%s\": it was announced before a fork, by the parent",
                              center->segment.name);
@@ -101,13 +118,23 @@ int tidings_withdraw(tidings_center *center) {
     return 0;
 }
 
-// `exit` is no death. Its handlers may run in a signal handler, above any lock. So no lock is waited for: a process
-// that exits while another of its threads announces or withdraws dies instead.
+// Handlers of `exit` may run in a signal handler, above any lock. So a lock is not waited for without end.
+#define EXIT_TRIES 100
+static bool try_lock(pthread_mutex_t *mutex) {
+    int tries = 0;
+    while (pthread_mutex_trylock(mutex) != 0) {
+        if (++tries == EXIT_TRIES) return false;
+        tidings__yield();
+    }
+    return true;
+}
+
+// `exit` is no death. But a process that exits while another of its threads announces or withdraws may die instead.
 static void at_exit(void) {
-    if (pthread_mutex_trylock(&guards_lock) != 0) return;
+    if (!try_lock(&guards_lock)) return;
     for (tidings__guard *guard = guards; guard; guard = guard->next) {
         tidings_center *center = guard->center;
-        if (guard->process != tidings__process_id_now() || pthread_mutex_trylock(&center->presence_lock) != 0) continue;
+        if (guard->process != tidings__process_id_now() || !try_lock(&center->presence_lock)) continue;
         end_announcement(center, guard);
         pthread_mutex_unlock(&center->presence_lock);
     }
@@ -150,16 +177,43 @@ static int check_will(const tidings_center *center, const tidings_will *will) {
     return 0;
 }
 
+// The time until the deadline of the announcement, as the timeout of a post.
+static int64_t time_left(uint64_t deadline) {
+    if (deadline == 0) return 0;
+    if (deadline == UINT64_MAX) return -1;
+    const uint64_t now = tidings__monotonic_ns();
+    // Not 0: the post then says that the time is over, and not that there was none.
+    return deadline > now ? (int64_t)(deadline - now < INT64_MAX ? deadline - now : INT64_MAX) : 1;
+}
+
+// Posts of this center take chunks, too, and the post of a will takes another one.
+static int refuse_will(const tidings__segment *s, const tidings__class *class) {
+    return tidings__fail(
+        EAGAIN,
+        "can't leave a last will in center \"%s\": last wills hold half of the %u chunks of %llu bytes; "
+        "leave a shorter one, or let other participants withdraw theirs",
+        s->name, class->count, (unsigned long long)class->size);
+}
+
+// Counts after the will's own chunk word: of two that are left at a time, one finds the other.
+static int check_share(const tidings__segment *s, uint32_t chunk) {
+    const tidings__class *class = s->geometry.classes;
+    while (chunk >= class->first + class->count) class ++;
+    uint32_t wills = 0;
+    for (uint32_t i = 0; i < class->count; i++)
+        wills += tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i])) == TIDINGS__CHUNK_WILL;
+    return 2 * wills > class->count ? refuse_will(s, class) : 0;
+}
+
 // Stores the will in a chunk that stays until it is posted or not needed. `announcement` and `will` of the entry name
 // it before it is a will's (invariant P6).
-static int keep_will(tidings_center *center, const tidings_will *will, int64_t timeout_ns) {
+static int keep_will(tidings_center *center, const tidings_will *will, uint64_t deadline) {
     tidings__segment *s = &center->segment;
     const size_t subject_length = will->subject ? will->subject_length : 0;
     const uint64_t text = tidings__round8(will->size), subject = text + tidings__round8(will->name_length),
                    size = subject + tidings__round8(subject_length);
-    const tidings_post_options options = {.timeout_ns = timeout_ns};
     uint32_t chunk;
-    const int error = tidings__take_chunk(center, TIDINGS__CHUNK_HEADER + size, tidings__deadline(&options), &chunk);
+    const int error = tidings__take_chunk(center, TIDINGS__CHUNK_HEADER + size, deadline, &chunk);
     if (error) return error;
     uint64_t capacity;
     uint8_t *bytes = tidings__chunk_bytes(s, chunk, &capacity);
@@ -180,7 +234,7 @@ static int keep_will(tidings_center *center, const tidings_will *will, int64_t t
     tidings__set_release(&entry->will, (uint64_t)chunk + 1);
     uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, center->participant, TIDINGS__CHUNK_OWNED);
     if (tidings__cas(&s->chunk_words[chunk], &owned, tidings__will_word(center->instance, center->participant)))
-        return 0;
+        return check_share(s, chunk);  // on failure, the caller frees it as a will
     tidings__chunk_release(s, center->participant, chunk);
     return tidings__fail(EBADMSG, "can't leave a last will in center \"%s\": a peer has damaged it; remove the center",
                          s->name);
@@ -200,12 +254,12 @@ static void describe(tidings_center *center, const char *role, size_t role_lengt
 }
 
 // Reports an earlier participant at this index, which is dead: its entry is needed.
-static int report_earlier(tidings_center *center, int64_t timeout_ns) {
+static int report_earlier(tidings_center *center, uint64_t deadline) {
     int error = -EINPROGRESS;
     tidings__report_budget budget = tidings__report_budget_of(&center->segment);
     for (int i = 0; i <= EARLIER_STEPS && error == -EINPROGRESS; i++) {
         if (i > 0) tidings__nap(EARLIER_STEP_NS);
-        error = tidings__report(center, center->participant, i == EARLIER_STEPS, timeout_ns, &budget);
+        error = tidings__report(center, center->participant, i == EARLIER_STEPS, time_left(deadline), &budget);
     }
     if (error != -EINPROGRESS) return error;
     return tidings__fail(EAGAIN,
@@ -230,11 +284,11 @@ static int damaged(const tidings__segment *s) {
 
 // The entry is PREPARING. Writes it, starts the guard and posts "joined". On failure nothing is visible.
 static int join(tidings_center *center, tidings__guard *guard, uint64_t report, const char *role, size_t role_length,
-                const tidings_will *will, int64_t timeout_ns) {
+                const tidings_will *will, uint64_t deadline) {
     tidings__segment *s = &center->segment;
     const uint32_t own = center->participant;
     describe(center, role, role_length);
-    int error = will ? keep_will(center, will, timeout_ns) : 0;
+    int error = will ? keep_will(center, will, deadline) : 0;
     if (error) return error;
     error = tidings__guard_start(guard, center);
     if (error == -ENOSYS)
@@ -259,8 +313,8 @@ static int join(tidings_center *center, tidings__guard *guard, uint64_t report, 
         guard->present = visible;
         uint64_t position;
         if (!guard->watching) {
-            error = tidings__notice_post(center, own, TIDINGS_PRESENCE_JOINED, visible, timeout_ns, &position);
-            if (error == -ECANCELED) error = damaged(s);
+            error = tidings__notice_post(center, own, TIDINGS_PRESENCE_JOINED, visible, time_left(deadline), &position);
+            if (error == -ECANCELED && (error = tidings__center_place(center)) == 0) error = damaged(s);
             guard->present = tidings__report_next(visible, bits, own, TIDINGS__PRESENCE_PRESENT);
             if (!error) tidings__presence_posted(s, own, TIDINGS__RECORD_NOTICE, position);
         }
@@ -282,7 +336,7 @@ static void clear_life(tidings__presence_line *line) {
 
 // Under the presence lock.
 static int announce(tidings_center *center, bool watching, const char *role, size_t role_length,
-                    const tidings_will *will, int64_t timeout_ns) {
+                    const tidings_will *will, uint64_t deadline) {
     tidings__segment *s = &center->segment;
     const uint32_t own = center->participant;
     if (guard_of_this_process(center->guard)) {
@@ -297,7 +351,7 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     int error = tidings__back_presence(s);
     if (error) return error;
     tidings__report_all(center);
-    if (own < tidings__presence_end(s) && (error = report_earlier(center, timeout_ns)) != 0) return error;
+    if (own < tidings__presence_end(s) && (error = report_earlier(center, deadline)) != 0) return error;
     tidings__guard *guard = calloc(1, sizeof *guard);
     if (!guard) return tidings__fail(ENOMEM, "can't announce a participant in center \"%s\": no memory", s->name);
     guard->fork_epoch = tidings__thread_self()->fork_epoch;
@@ -315,7 +369,7 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     tidings__set_release(&entry->announcement, center->instance);
     if (!tidings__report_move(s, own, before, report))
         error = damaged(s);
-    else if ((error = join(center, guard, report, role, role_length, will, timeout_ns)) != 0) {
+    else if ((error = join(center, guard, report, role, role_length, will, deadline)) != 0) {
         (void)tidings__report_move(s, own, report, tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT));
         tidings__will_free(s, own, tidings__acquire(&entry->report));
     }
@@ -345,9 +399,11 @@ static int begin(tidings_center *center, bool watching, const char *role, size_t
     if (error) return error;
     static pthread_once_t prepared = PTHREAD_ONCE_INIT;
     (void)pthread_once(&prepared, prepare_process);
-    pthread_mutex_lock(&center->presence_lock);
-    error = announce(center, watching, role, role_length, will, timeout_ns);
-    pthread_mutex_unlock(&center->presence_lock);
+    const tidings_post_options options = {.timeout_ns = timeout_ns};
+    const uint64_t deadline = tidings__deadline(&options);
+    const int cancellable = lock_presence(center);
+    error = announce(center, watching, role, role_length, will, deadline);
+    unlock_presence(center, cancellable);
     return error;
 }
 

@@ -1,4 +1,5 @@
-// Presence in a center whose descriptor the program closed, or whose words a peer has spoiled.
+// Presence in a center whose descriptor the program closed, whose words a peer has spoiled, or where a participant
+// stands still.
 #include <unistd.h>
 
 #include "entries.h"
@@ -96,4 +97,61 @@ TEST(a_guard_that_is_to_end_begins_no_report) {
     CHECK_EQUAL(tidings__report(center, 1, true, 0, &budget), -EINPROGRESS);
     CHECK_EQUAL(state_of(entry), TIDINGS__PRESENCE_DYING);
     tidings_close(center);
+}
+
+TEST(one_that_stands_still_after_its_joining_is_listed) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    CHECK_EQUAL(tidings_announce(center, "role", 4, NULL, 0), 0);
+    tidings__presence *entry = &s->presence[center->participant];
+    const uint64_t present = entry->report;
+    const uint64_t joining = tidings__report_next(present, 0, center->participant, TIDINGS__PRESENCE_JOINING);
+    tidings_participant_info info;
+    entry->report = joining;
+    CHECK_EQUAL(tidings_participant(center, center->participant, &info), 0);
+    CHECK(info.announced);
+    CHECK_TEXT(info.role, "role");
+    entry->report = tidings__report_next(joining, 1, center->participant, TIDINGS__PRESENCE_JOINING);
+    CHECK_EQUAL(tidings_participant(center, center->participant, &info), 0);
+    CHECK(!info.announced);
+    entry->report = present;
+    tidings_close(center);
+}
+
+TEST(wills_leave_half_of_the_chunks_of_a_size_to_posts) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    const tidings__class *class = &s->geometry.classes[0];
+    for (uint32_t i = 0; i < class->count / 2; i++) s->chunk_words[class->first + i] = tidings__will_word(101, 1);
+    const tidings_will will = {.name = "w", .name_length = 1, .payload = "x", .size = 1};
+    CHECK_EQUAL(tidings_announce(center, "", 0, &will, 0), -EAGAIN);
+    CHECK(strstr(tidings_last_error(), "last wills") != NULL);
+    CHECK_EQUAL(notices(center, center->participant), 0);
+    uint32_t wills = 0;
+    for (uint32_t i = 0; i < class->count; i++) wills += s->chunk_words[class->first + i] != 0;
+    CHECK_EQUAL(wills, class->count / 2);
+    s->chunk_words[class->first] = 0;
+    CHECK_EQUAL(tidings_announce(center, "", 0, &will, 0), 0);
+    tidings_close(center);
+}
+
+static tidings_center *withdrawn;
+
+static void *withdraws_cancelled(void *argument) {
+    pthread_cancel(pthread_self());
+    CHECK_EQUAL(tidings_withdraw(withdrawn), 0);
+    pthread_testcancel();
+    return argument;
+}
+
+TEST(a_thread_that_is_cancelled_while_it_withdraws_ends_afterwards) {
+    withdrawn = fresh_center();
+    CHECK_EQUAL(tidings_announce(withdrawn, "", 0, NULL, 0), 0);
+    pthread_t thread;
+    CHECK_EQUAL(pthread_create(&thread, NULL, withdraws_cancelled, NULL), 0);
+    void *result = NULL;
+    CHECK_EQUAL(pthread_join(thread, &result), 0);
+    CHECK(result == PTHREAD_CANCELED);
+    CHECK_EQUAL(tidings_withdraw(withdrawn), -ENOENT);
+    tidings_close(withdrawn);
 }
