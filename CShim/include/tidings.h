@@ -598,15 +598,20 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
 // it like any other name, and read its deliveries with `tidings_presence_read`.
 //
 // - The notice of a death, and the last will, name the dead participant as their poster (`pid`, `uid`, `participant`).
-// - The kernel marks the death of a participant, and wakes one of the participants that watch it. A participant watches
+// - The kernel marks the death of a participant, and wakes the two participants that watch it. A participant watches
 //   from `tidings_announce` or `tidings_presence_watch` on, in a thread of its own that sleeps without a timer.
 // - A stopped process is not dead. `exit`, and a return from `main`, are no death: they close. `_exit`, a signal that
 //   ends the process, and `exec` without `tidings_close` are deaths. A zombie is dead.
-// - A forked child is not announced, and its end says nothing about its parent. The child may announce itself.
+// - A forked child is not announced, and its end says nothing about its parent. The child may announce itself. A child
+//   of `_Fork`, `vfork` or raw `clone` is not announced either, and must not announce itself.
+// - A main thread that ends by `pthread_exit` leaves the watching thread behind: the process goes on, and is alive.
+//   Withdraw before. Do not unload this library (`dlclose`) while a handle is announced or watches.
+// - A process that closes the center's descriptors is reported as died, although it goes on.
 // - The limits: a process that dumps core dies when the dump is written. Two other participants watch each one: if both
 //   are stopped, the notice waits until one of them continues. Where the kernel has no `futex_waitv` (before
 //   Linux 5.16), the watching threads wake 200 times a second. A peer that may write to the center can suppress
-//   notices, and invent them. A thread of a killed process that is inside a post may commit it just after the notice.
+//   notices, and invent them. If seccomp kills only one thread, and that is the watching one, the process is reported
+//   as died and goes on. A thread of a killed process that is inside a post may commit it just after the notice.
 
 /// The name of the notices. Their payload is CBOR: a map of "event" ("joined", "closed" or "died"), "pid", "uid", "id",
 /// "role" and "executable". No publisher can be opened for this name: -EINVAL.
@@ -638,6 +643,7 @@ typedef struct tidings_will {
 /// - -EINVAL: the role, or a text of the will, is too long or is not valid; or the will is retained and has a subject.
 /// - -EACCES: the handle is read-only. -ESTALE: the center has ended. -EBADF: as `tidings_next`.
 /// - -EAGAIN, -ETIMEDOUT, -EMSGSIZE, -ENOSPC: as `tidings_post`, for the notice and for the memory of the will.
+///   -EAGAIN also if last wills hold half of the chunks of this will's size: 256 of 1 KiB, 8 of the largest size.
 /// - -ENOMEM, or the error of starting a thread. -ENOSYS: the kernel has no robust lists, and marks no deaths.
 /// If it fails, the participant is not announced, and observers have received nothing.
 /// Bound: walk. Waits up to 20 ms for a process that reports the death of an earlier participant at this index, and up
@@ -672,7 +678,7 @@ typedef struct tidings_presence {
     uint32_t participant;  ///< the index of its entry, for `tidings_participant`
     uint64_t id;           ///< random, below 2^52: the same in all notices of one announcement, and only there
     char role[TIDINGS_ROLE_MAX + 1];
-    char executable[TIDINGS_EXECUTABLE_MAX + 1];  ///< a long one may be shortened, to 55 bytes at least
+    char executable[TIDINGS_EXECUTABLE_MAX + 1];  ///< a long one may be shortened, to 53 bytes at least
 } tidings_presence;
 
 /// Reads a delivery that has TIDINGS_DELIVERY_PRESENCE. -EINVAL: the delivery is no notice. -EBADMSG: its payload is
@@ -730,7 +736,7 @@ typedef struct tidings_participant_info {
 
 /// Reads the participant at an index below `participants_max`. -ENOENT: the entry was never used or has been reclaimed.
 /// -ERANGE: beyond the last. Both set no error line.
-/// Bound: constant. Never waits.
+/// Bound: walk along the ring while the participant joins; otherwise constant. Never waits.
 int tidings_participant(tidings_center *center, uint32_t index, tidings_participant_info *info);
 
 /// The observers of one participant.
@@ -786,7 +792,7 @@ int tidings_orphans_get(tidings_center *center, tidings_orphans *orphans);
 /// Reclaims all orphans, except slots of living posters. This also happens automatically whenever it matters. Reports
 /// each death of an announced participant that no process has reported (`tidings_announce`). Returns how many
 /// participants were reclaimed, or a negative errno. Other processes continue undisturbed.
-/// Bound: walk. Never waits.
+/// Bound: walk. Never waits, unless a death is reported: then up to 250 ms for posts that began before it.
 int tidings_reclaim(tidings_center *center);
 
 enum {

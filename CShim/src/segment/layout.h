@@ -124,10 +124,9 @@ typedef struct tidings__participant {
 // reader can map them (invariant P7).
 //
 // - Writers: `life`: its participant; the kernel, when the participant's watching thread dies. `poke`: participants
-// that
-//   announce themselves.
+//   that announce themselves.
 // - No lock: the kernel replaces only a value that carries the thread's own TID. `poke` changes by atomic addition
-// only.
+//   only.
 // - Stale read: the kernel compares each word when the watching thread goes to sleep.
 typedef struct tidings__presence_line {
     // life[0] and life[2] are used: FUTEX_WAITERS and the TID of the watching thread; 0: left. Two words, as the kernel
@@ -158,8 +157,8 @@ typedef struct tidings__presence {
     uint64_t unused;
 } tidings__presence;
 
-// The states of an announcement. The position in `report`: for JOINING to WILL, no record of this state's kind about
-// this participant lies before it; for PREPARING and PRESENT, bits of the announcement.
+// The states of an announcement. The position in `report`: for JOINING, LEAVING, DYING and WILL, no record of this
+// state's kind about this participant lies before it; for PREPARING and PRESENT, bits of the announcement.
 #define TIDINGS__PRESENCE_FREE 0u
 #define TIDINGS__PRESENCE_PREPARING 1u
 #define TIDINGS__PRESENCE_JOINING 2u  // the notice "joined" is being posted
