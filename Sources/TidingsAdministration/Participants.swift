@@ -9,7 +9,7 @@ public import Tidings
 #endif
 
 extension SharedNotificationCenter {
-    /// A process's opened center.
+    /// Numbers about a process's opened center.
     ///
     /// ```swift
     /// import TidingsAdministration
@@ -18,7 +18,7 @@ extension SharedNotificationCenter {
     ///     print("\(one.executable) (\(one.pid)) since \(one.joinedAt), \(one.behind) behind")
     /// }
     /// ```
-    public struct Participant: Hashable, Sendable {
+    public struct ParticipantStatistics: Hashable, Sendable {
         /// The id of its process, in the pid namespace of that process.
         public var pid: Int32
         /// The user it runs as.
@@ -41,25 +41,27 @@ extension SharedNotificationCenter {
         /// How far its slowest lossless observer is behind: the number of posts, of all names, from that observer's
         /// next notification on. When that is the whole ring (``Statistics/slots``), posts wait for it.
         public var behind: Int
+        /// What it has announced (`announce(role:will:timeout:)`); `nil`: it is not announced.
+        public var announced: Participant?
     }
 
     /// All participants that have the center open now, and the dead ones that have not been reclaimed yet
-    /// (``Participant/isAlive``).
+    /// (``ParticipantStatistics/isAlive``).
     ///
     /// - Throws: ``SharedNotificationError``: in a forked child `.forked` or `.tooManyParticipants`, because the child
     ///   takes a participant entry of its own.
-    public var participants: [Participant] {
+    public var participants: [ParticipantStatistics] {
         get throws(SharedNotificationError) {
             try withCenter { center throws(SharedNotificationError) in
                 (0..<(try tidings_statistics(of: center).participants_max)).compactMap {
-                    Participant(at: $0, of: center)
+                    ParticipantStatistics(at: $0, of: center)
                 }
             }
         }
     }
 }
 
-extension SharedNotificationCenter.Participant {
+extension SharedNotificationCenter.ParticipantStatistics {
     /// `nil`: the entry has no participant.
     fileprivate init?(at index: UInt32, of center: OpaquePointer) {
         var info = tidings_participant_info()
@@ -69,9 +71,14 @@ extension SharedNotificationCenter.Participant {
         #if MUTANT_JOINED_CONVERTED  // Found by: fuzz swift
             if isMutant("JOINED_CONVERTED") { _ = Int64(info.joined_at_ns) }
         #endif
+        let executable = String(untilNUL: &info.executable)
+        let announced = SharedNotificationCenter.Participant(
+            pid: info.pid, uid: info.uid, id: info.presence_id, role: String(untilNUL: &info.role),
+            executable: executable)
         self.init(
-            pid: info.pid, uid: info.uid, executable: String(untilNUL: &info.executable), isAlive: info.alive,
+            pid: info.pid, uid: info.uid, executable: executable, isAlive: info.alive,
             isOwn: info.own, joinedAt: Date(timeIntervalSince1970: Double(info.joined_at_ns) / 1e9),
-            observers: Int(own.observers), observersLossless: Int(own.lossless), behind: Int(clamping: own.behind))
+            observers: Int(own.observers), observersLossless: Int(own.lossless), behind: Int(clamping: own.behind),
+            announced: info.announced ? announced : nil)
     }
 }

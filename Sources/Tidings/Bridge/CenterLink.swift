@@ -7,6 +7,9 @@ final class CenterLink: Sendable {
     /// The configuration that opens a successor; `nil`: the object does not follow the name.
     private let configuration: SharedNotificationCenter.Configuration?
     let follows: Bool
+    /// Goes on in each successor.
+    let presence = CenterPresence()
+    private let diagnostics: Diagnostics
     private let current: Atomic<Unmanaged<CenterHandle>>
     // Fork-local, because a forked child may find its parent's locks held.
     private let reading = ForkLocal { Lock() }
@@ -16,8 +19,12 @@ final class CenterLink: Sendable {
     /// keep the loop running.
     static let attempts = 100
 
-    init(name: String, handle: CenterHandle, configuration: SharedNotificationCenter.Configuration?) {
+    init(
+        name: String, handle: CenterHandle, configuration: SharedNotificationCenter.Configuration?,
+        diagnostics: Diagnostics
+    ) {
         self.name = name
+        self.diagnostics = diagnostics
         var configuration = configuration.flatMap { $0.followsName ? $0 : nil }
         if configuration?.creation == .exclusive { configuration?.creation = .ifNeeded }
         self.configuration = configuration
@@ -59,6 +66,7 @@ final class CenterLink: Sendable {
             }
             // Observers and publishers of the old center keep it open until they have moved.
             old.release()
+            presence.move(to: next) { [diagnostics] in diagnostics.report(.postFailed(.presence, $0)) }
             return next
         }
     }

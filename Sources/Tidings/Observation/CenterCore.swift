@@ -12,8 +12,8 @@ final class CenterCore: Sendable {
     ///   again.
     init(name: String, handle: CenterHandle, configuration: SharedNotificationCenter.Configuration? = nil) {
         generation = Forking.generation
-        link = CenterLink(name: name, handle: handle, configuration: configuration)
         diagnostics = Diagnostics()
+        link = CenterLink(name: name, handle: handle, configuration: configuration, diagnostics: diagnostics)
         types = MessageTypes(diagnostics)
     }
 

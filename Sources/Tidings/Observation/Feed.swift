@@ -24,7 +24,8 @@ final class Feed: Sendable {
         }
     }
 
-    private init() { anchor = nil }
+    /// A feed without items.
+    init() { anchor = nil }
 
     /// The next item. `nil`: the task was cancelled, or dispatching has ended.
     func next(isolation actor: isolated (any Actor)?) async -> Item? {

@@ -21,6 +21,8 @@ extension SharedNotificationCenter {
         let element: @Sendable (Item, Feed) -> Element?
         /// Receives each iteration's observation, for posts that return only after they have reached it.
         var settling: (@Sendable (Observation) -> Void)?
+        /// Makes the state of an iteration whose elements depend on earlier ones; `element` is not called then.
+        var reading: (@Sendable () throws(SharedNotificationError) -> any IterationReading<Element>)?
 
         /// Registers an observer: the iterator, which is also a sequence, yields what is posted after this call has
         /// returned, as ``ObservedSequence`` shows.
@@ -30,15 +32,25 @@ extension SharedNotificationCenter {
         ///
         /// - Throws: ``SharedNotificationError``: as `addObserver(for:options:using:)`.
         public func register() throws(SharedNotificationError) -> Iterator {
-            Iterator(feed: try Feed(observing: subscription, in: core, bounds: bounds), element: element)
+            try core.refuse(subscription)
+            let reading = try reading?()
+            let feed = try Feed(observing: subscription, in: core, bounds: bounds)
+            reading?.begin()
+            return Iterator(feed: feed, element: element, reading: reading)
         }
 
         /// Starts to observe, as ``register()`` does. A failure is reported to
         /// ``SharedNotificationCenter/onDiagnostic``, and the iterator then yields nothing.
         public func makeAsyncIterator() -> Iterator {
+            guard reading == nil else {
+                do { return try register() } catch {
+                    core.diagnostics.report(.observerFailed(nil, error))
+                    return Iterator(feed: Feed(), element: element, reading: nil)
+                }
+            }
             let feed = Feed(core: core, subscription: subscription, bounds: bounds, notesArrivals: settling != nil)
             if let settling, let observation = feed.observation { settling(observation) }
-            return Iterator(feed: feed, element: element)
+            return Iterator(feed: feed, element: element, reading: nil)
         }
 
         /// One iteration, as ``ObservedSequence`` shows: it observes from its creation until its last copy is released.
@@ -46,18 +58,36 @@ extension SharedNotificationCenter {
         public struct Iterator: AsyncIteratorProtocol, AsyncSequence, Sendable {
             let feed: Feed
             let element: @Sendable (Item, Feed) -> Element?
+            let reading: (any IterationReading<Element>)?
 
             /// The next element, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
             /// later call returns `nil`, too.
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
-                while let item = await feed.next(isolation: actor) {
-                    if let element = element(item, feed) { return element }
+                guard let reading else {
+                    while let item = await feed.next(isolation: actor) {
+                        if let element = element(item, feed) { return element }
+                    }
+                    return nil
                 }
-                return nil
+                while true {
+                    if !Task.isCancelled, let element = reading.next() { return element }
+                    guard let item = await feed.next(isolation: actor) else { return nil }
+                    reading.take(item)
+                }
             }
 
             /// This iteration: a loop over it goes on with the elements that are left.
             public func makeAsyncIterator() -> Self { self }
         }
     }
+}
+
+/// The state of an iteration in which an item may be several elements, or none, depending on earlier items.
+protocol IterationReading<Element>: Sendable {
+    associatedtype Element: Sendable
+    /// Called once, after the observer was registered.
+    func begin()
+    func take(_ item: Item)
+    /// The next element that is due before another item is taken.
+    func next() -> Element?
 }

@@ -9,7 +9,7 @@ enum DoctorFindings {
         var isForItsHolder = false
     }
 
-    static func lines(_ orphans: Center.Orphans, dead: [Center.Participant]) -> [Finding] {
+    static func lines(_ orphans: Center.Orphans, dead: [Center.ParticipantStatistics]) -> [Finding] {
         var lines: [String] = []
         if orphans.participants > 0 {
             let first = dead.prefix(4).map {
