@@ -27,6 +27,14 @@ struct Observe: ParsableCommand {
             notifications or 64 MiB wait; then the oldest are dropped and reported as missed. If a command fails, \
             standard error reports it, and the next notification runs the command again.
 
+            With --presence, the command prints one line for each participant that is announced, and then one for each \
+            that joins, closes, or dies: the event, the process, its executable and its role. Programs announce \
+            themselves through the library; --announce announces this command.
+
+              tidings observe --presence
+              tidings observe --presence --format json | jq 'select(.event == "died")'
+              tidings observe --all --announce logger
+
             If the center is removed, the command reports it and ends with status 1. With --follow it goes on in the \
             next center of that name, which it creates if the center is yours; with --read-only, or for another owner, \
             it waits for the next center. It reports when it goes on, and begins with the retained values there. If a \
@@ -70,12 +78,24 @@ struct Observe: ParsableCommand {
     @Flag(help: "Observe all names.")
     var all = false
 
-    @Option(help: ArgumentHelp("End after this number of notifications.", valueName: "n"))
+    @Flag(
+        help: """
+            Print the participants that are announced, and how that changes, instead of notifications. The event is \
+            joined, closed (also by an exit) or died; left, if the reason was lost.
+            """)
+    var presence = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Announce this command with this role, a text of up to 64 bytes, while it runs.", valueName: "role"))
+    var announce: String?
+
+    @Option(help: ArgumentHelp("End after this number of lines.", valueName: "n"))
     var count: Int?
 
     @Option(
         help: ArgumentHelp(
-            "End after this time, with status 2 if there were fewer notifications than --count.", valueName: "seconds"))
+            "End after this time, with status 2 if there were fewer lines than --count.", valueName: "seconds"))
     var timeout: Double?
 
     @Option(help: "Start with the next notification that is posted, or with the oldest one in the ring.")
@@ -87,7 +107,7 @@ struct Observe: ParsableCommand {
     @Option(
         help: """
             pretty, or json: one object per line with sequence, name, subject (or null), payload, postedAt (UTC), pid \
-            and uid; also retained or cleared if true.
+            and uid; also retained or cleared if true. With --presence: event, pid, uid, id, role and executable.
             """)
     var format = Format.pretty
 
@@ -100,8 +120,13 @@ struct Observe: ParsableCommand {
     var exec: String?
 
     func validate() throws {
-        guard names.isEmpty == all else {
-            throw ValidationError(all ? "Give names or --all, not both." : "Give the names to observe, or --all.")
+        if presence {
+            guard names.isEmpty, !all, subject == nil, from == .now, exec == nil else {
+                throw ValidationError("With --presence, give no names, --all, --subject, --from or --exec.")
+            }
+        } else if names.isEmpty != all {
+            throw ValidationError(
+                all ? "Give names or --all, not both." : "Give the names to observe, --all, or --presence.")
         }
         if let count, count < 1 { throw ValidationError("--count must be at least 1.") }
         if let timeout, !(timeout >= 0) { throw ValidationError("--timeout can't be negative.") }
@@ -124,6 +149,23 @@ struct Observe: ParsableCommand {
             default: break
             }
         }
+        // Ends when the command does: before its process exits, which would end it, too.
+        let announcement = try announce.map { role throws(SharedNotificationError) in try center.announce(role: role) }
+        defer { announcement?.withdraw() }
+        let end = try presence ? observePresence(of: center, finish) : observeNames(of: center, finish)
+
+        let reason = finish.wait(seconds: timeout)
+        finish.end(.complete)
+        end()
+        switch reason {
+        case .failed(let line): throw Failure(line)
+        case nil where count != nil: throw ExitCode(2)
+        default: return
+        }
+    }
+
+    /// - Returns: what ends observing.
+    private func observeNames(of center: Center, _ finish: Finish) throws -> () -> Void {
         let printer = NotificationPrinter(format: format, command: exec, limit: count, finish: finish)
         let selection = NameSelection(all ? nil : names)
         // A reader cannot register prefixes by which posters would wake it. It observes all names, and filters here.
@@ -141,17 +183,20 @@ struct Observe: ParsableCommand {
                 }),
             using: { if !isFiltered || selection.includes($0.name) { printer.handle($0) } })
         Terminal.note("observing \(all ? "all names" : names.joined(separator: ", ")) in center \(options.center)")
+        return {
+            if !endObserving(token), let sequence = printer.commandUnderWay {
+                Terminal.note("the command for #\(sequence) is still running")
+            }
+        }
+    }
 
-        let reason = finish.wait(seconds: timeout)
-        finish.end(.complete)
-        if !endObserving(token), let sequence = printer.commandUnderWay {
-            Terminal.note("the command for #\(sequence) is still running")
-        }
-        switch reason {
-        case .failed(let line): throw Failure(line)
-        case nil where count != nil: throw ExitCode(2)
-        default: return
-        }
+    /// - Returns: what ends observing.
+    private func observePresence(of center: Center, _ finish: Finish) throws -> () -> Void {
+        let printer = PresencePrinter(format: format, limit: count, finish: finish)
+        let changes = try center.presence().register()
+        Terminal.note("observing presence in center \(options.center)")
+        let task = Task { for await change in changes { printer.handle(change) } }
+        return { task.cancel() }
     }
 
     /// Waits for a line or a command in progress, but for one second at most: the program that reads the output may

@@ -75,6 +75,9 @@ private struct Picture: Encodable {
         var observers: Int
         var observersLossless: Int
         var behind: Int
+        var isAnnounced: Bool
+        /// Missing if it is not announced.
+        var role: String?
     }
 
     struct Name: Encodable {
@@ -100,7 +103,8 @@ private struct Picture: Encodable {
             Participant(
                 pid: $0.pid, uid: $0.uid, executable: $0.executable, isAlive: $0.isAlive, isOwn: $0.isOwn,
                 joinedAt: $0.joinedAt.formatted(.iso8601), observers: $0.observers,
-                observersLossless: $0.observersLossless, behind: $0.behind)
+                observersLossless: $0.observersLossless, behind: $0.behind,
+                isAnnounced: $0.announced != nil, role: $0.announced?.role)
         }
         participantLimit = statistics.participantLimit
         observers = statistics.observers
@@ -149,7 +153,9 @@ private struct Picture: Encodable {
             let state = participant.isOwn ? "this command" : participant.isAlive ? "alive" : "dead"
             lines.append(
                 "  pid \(participant.pid), uid \(participant.uid), \(participant.executable.printable), \(state), "
-                    + "since \(participant.joinedAt)" + observers(of: participant))
+                    + "since \(participant.joinedAt)"
+                    + (participant.role.map { ", announced as \"\($0.printable)\"" } ?? "") + observers(of: participant)
+            )
         }
         lines.append("names         \(names.count.grouped) of \(nameLimit.grouped)")
         for name in names {

@@ -15,7 +15,8 @@ extension CenterHandle {
         }
         guard result == 0 else {
             // The C library returns EINVAL for each text that can't be used, and for a retained will with a subject.
-            let isNameInvalid = role.isRole && will.map { !($0.options.isRetained && $0.options.subject != nil) } ?? false
+            let isNameInvalid =
+                role.isRole && will.map { !($0.options.isRetained && $0.options.subject != nil) } ?? false
             throw SharedNotificationError(errno: -result, invalid: isNameInvalid ? .invalidName : .invalidArgument)
         }
     }

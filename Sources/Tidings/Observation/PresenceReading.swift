@@ -10,8 +10,8 @@ final class PresenceReading: IterationReading {
         /// The participants of which the iteration has said that they are present.
         var present: [UInt64: Participant] = [:]
         var due: [Change] = []
-        /// The latest notice taken.
-        var sequence: UInt64 = 0
+        /// The position of the latest notice taken; `nil`: none was taken in this center.
+        var sequence: UInt64?
     }
 
     private let core: CenterCore
@@ -33,7 +33,7 @@ final class PresenceReading: IterationReading {
         case .missed: state.withLock(readAgain)
         case .reopened:
             state.withLock { state in
-                state.sequence = 0
+                state.sequence = nil
                 readAgain(&state)
             }
         case .ended: break
@@ -54,7 +54,7 @@ final class PresenceReading: IterationReading {
         state.withLock { state in
             let id = notice.participant.id
             // Two copies of the iterator may take two notices in one order, and come here in the other one.
-            guard sequence > state.sequence else { return readAgain(&state) }
+            if let last = state.sequence, sequence <= last { return readAgain(&state) }
             state.sequence = sequence
             if let departure = notice.departure {
                 // A participant that is not known left before the list was read.

@@ -67,6 +67,12 @@ import TidingsAdministration
 //                           delivered immediately. Resumes on a line on standard input, and ends when N have come or
 //                           were missed.
 //                           → suspended, "now NUMBER", resumed, "got NUMBER", "missed COUNT NAME"
+//   announce ROLE           Announces itself with that role, and posts "test.will" about its role if it dies.
+//                           → announced ID
+//   withdraw                Ends the announcement.
+//                           → withdrawn
+//   fork-announced          Forks a child that announces itself as "child" and calls _exit. Waits for its end.
+//                           → child ended with STATUS
 //   observers               Counts the observers of all processes.
 //                           → observers N
 //   observe-memory NAME KIND N
@@ -174,6 +180,9 @@ struct TestPeer {
             case "observe-empty": try observeEmpty(center, number())
             case "urgent": try postUrgent(center, word(), word(), number())
             case "observe-suspended": try observeSuspended(center, word(), number(), number())
+            case "announce": try announce(center, word())
+            case "withdraw": withdraw()
+            case "fork-announced": forkAnnounced(center)
             case "observers": say("observers \(try center.statistics.observers)")
             case "observe-memory": try observeMemory(center, word(), word(), number())
             case "objects":
