@@ -90,12 +90,12 @@ static bool add_presence(tidings__segment *s, uint32_t index, uint64_t instance,
                          tidings__acquire(&entry->announcement) == (instance | 1);
     uint64_t text[sizeof entry->role / 8];
     for (size_t i = 0; i < sizeof text / 8; i++) text[i] = tidings__relaxed(&entry->role[i]);
-    const uint64_t size = tidings__relaxed(&entry->role_size);
+    const uint64_t size = tidings__relaxed(&entry->role_size), id = tidings__presence_id(entry);
     tidings__fence_acquire();
     if (tidings__relaxed(&entry->report) != report) return false;
     if (!present || size > TIDINGS_ROLE_MAX) return true;
     info->announced = true;
-    info->presence_id = tidings__presence_id(instance | 1);
+    info->presence_id = id;
     memcpy(info->role, text, size);
     return true;
 }

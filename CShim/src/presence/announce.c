@@ -250,6 +250,8 @@ static void describe(tidings_center *center, const char *role, size_t role_lengt
     for (size_t i = 0; i < sizeof role_words / 8; i++) tidings__set_relaxed(&entry->role[i], role_words[i]);
     for (size_t i = 0; i < sizeof program / 8; i++) tidings__set_relaxed(&entry->program[i], program[i]);
     tidings__set_relaxed(&entry->role_size, role_length);
+    // Not the instance's bits: a handle may announce itself again.
+    tidings__set_relaxed(&entry->id, tidings__random() >> 12);
     tidings__set_relaxed(&entry->process, center->pid >> 32 | (uint64_t)tidings__user_id() << 32);
 }
 

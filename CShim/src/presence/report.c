@@ -38,7 +38,7 @@ static void describe(const tidings__segment *s, uint32_t index, int32_t event, t
     presence->pid = (int32_t)(uint32_t)process;
     presence->uid = (uint32_t)(process >> 32);
     presence->participant = index;
-    presence->id = tidings__presence_id(tidings__acquire(&entry->announcement));
+    presence->id = tidings__presence_id(entry);
     uint64_t text[sizeof entry->program / 8];
     for (size_t i = 0; i < sizeof entry->program / 8; i++) text[i] = tidings__relaxed(&entry->program[i]);
     memcpy(presence->executable, text, TIDINGS_EXECUTABLE_MAX);

@@ -29,8 +29,10 @@ static inline _Atomic uint32_t *tidings__report_futex(tidings__presence *entry) 
 // Sleepers of this word wait in timed steps, and readers can sleep on it too. So the number is bounded (invariant W8).
 #define TIDINGS__REPORT_WAKES 8
 
-// The number that observers know an announcement by: below 2^52, exact in a JSON number.
-static inline uint64_t tidings__presence_id(uint64_t announcement) { return announcement >> 12; }
+// The number that observers know an announcement by: exact in a JSON number. A peer may have written more bits.
+static inline uint64_t tidings__presence_id(const tidings__presence *entry) {
+    return tidings__relaxed(&entry->id) & ((UINT64_C(1) << 52) - 1);
+}
 
 // The chunk word of the will of an announcement.
 static inline uint64_t tidings__will_word(uint64_t announcement, uint32_t index) {

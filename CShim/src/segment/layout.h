@@ -154,7 +154,7 @@ typedef struct tidings__presence {
     _Atomic uint64_t role_size;     // bytes of `role`
     _Atomic uint64_t role[8];
     _Atomic uint64_t program[10];  // its executable: text, 79 bytes and NULs used
-    uint64_t unused;
+    _Atomic uint64_t id;           // random, below 2^52: another one for each announcement
 } tidings__presence;
 
 // The states of an announcement. The position in `report`: for JOINING, LEAVING, DYING and WILL, no record of this

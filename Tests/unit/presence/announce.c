@@ -14,7 +14,18 @@ TEST(an_announced_participant_is_present_with_its_role) {
     CHECK_EQUAL(tidings_participant(center, center->participant, &info), 0);
     CHECK(info.announced);
     CHECK_TEXT(info.role, "role");
-    CHECK_EQUAL(info.presence_id, center->instance >> 12);
+    CHECK_EQUAL(info.presence_id, own_entry(center)->id);
+    tidings_close(center);
+}
+
+TEST(a_handle_that_announces_itself_again_has_another_id) {
+    tidings_center *center = fresh_center();
+    CHECK_EQUAL(tidings_announce(center, "role", 4, NULL, 0), 0);
+    const uint64_t id = own_entry(center)->id;
+    CHECK_EQUAL(tidings_withdraw(center), 0);
+    CHECK_EQUAL(tidings_announce(center, "role", 4, NULL, 0), 0);
+    CHECK(own_entry(center)->id != id);
+    CHECK_EQUAL(own_entry(center)->id >> 52, 0);
     tidings_close(center);
 }
 
