@@ -4,7 +4,8 @@ import Synchronization
 
 /// The presence of a center object: an announcement, the sequences that need it to watch, or neither.
 ///
-/// The C library knows one state for each handle: announced, watching, or neither. An announced participant watches, too.
+/// The C library knows one state for each handle: announced, watching, or neither. An announced participant watches
+/// too.
 final class CenterPresence: Sendable {
     private struct Announced {
         var number: UInt64

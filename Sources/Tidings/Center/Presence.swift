@@ -43,9 +43,9 @@ extension SharedNotificationCenter {
         return Announcement(core.link, number, participant)
     }
 
-    /// What is posted when a participant dies, as ``announce(role:will:timeout:)`` shows: a notification under its name,
-    /// with the dead participant as its poster. It comes after the notice of the death. Later participants receive it
-    /// first if it is retained.
+    /// What is posted when a participant dies, as ``announce(role:will:timeout:)`` shows: a notification with the dead
+    /// participant as its poster. It comes after the notice of the death. If it is retained, observers that register
+    /// later receive it first.
     public struct Will: Sendable {
         let encode: @Sendable (PostingCore) throws(SharedNotificationError) -> EncodedWill
 
@@ -137,8 +137,8 @@ extension SharedNotificationCenter {
     /// next center if this object follows the name (``Configuration-swift.struct/followsName``). Otherwise the sequence
     /// ends with the center. Start, end and failure: as for `messages(of:options:bufferSize:keeping:)` of a type.
     ///
-    /// In a center that was opened for reading alone, this process does not take part in noticing deaths. It learns of a
-    /// death from a participant that is announced or observes presence; if there is none, from the next one.
+    /// In a center that was opened for reading alone, this process does not take part in noticing deaths. It learns of
+    /// a death from a participant that is announced or observes presence; if there is none, from the next one.
     ///
     /// The changes are notifications under the name `tidings.presence`, with a map of CBOR as the payload. Observers of
     /// all names receive them, too. No program can post under this name.
