@@ -90,7 +90,10 @@ static void killed_in(void (*body)(void)) {
     OK(tidings_presence_watch(center));
     const uint64_t length = length_of(body);
     const uint32_t kills = moments(MOMENTS, length);
-    until_joined(0);
+    // Under a sanitizer the section may be cut short, before "joined" is posted.
+    const bool whole = atomic_load(returned);
+    if (whole) until_joined(0);
+    attend_all();
     settle(0, length);
     uint32_t announced = 0;
     for (uint32_t kill = 0; kill < kills; kill++) {
@@ -107,7 +110,7 @@ static void killed_in(void (*body)(void)) {
         CHECK(seen.joined[1] == seen.died[1], "the second joined %u times and died %u times", seen.joined[1],
               seen.died[1]);
     }
-    CHECK(announced > 0, "none was announced");
+    CHECK(announced > 0 || !whole, "none was announced");
     nothing_of_presence_is_left();
 }
 
