@@ -28,11 +28,15 @@ static int no_chunk(const tidings__segment *s, uint64_t size) {
                              "can't post %llu bytes to center \"%s\": other posts are filling all chunks of this size; "
                              "try again",
                              (unsigned long long)size, s->name);
-    return tidings__fail(
-        EAGAIN,
-        "can't post %llu bytes to center \"%s\": of the %u chunks of this size, %u hold retained values "
-        "and %u last wills; clear some values, or withdraw participants with wills",
-        (unsigned long long)size, s->name, of_size, retained, wills);
+    if (wills > 0)
+        return tidings__fail(EAGAIN,
+                             "can't post %llu bytes to center \"%s\": of the %u chunks of this size, %u hold retained "
+                             "values and %u last wills; clear some values, or withdraw participants with wills",
+                             (unsigned long long)size, s->name, of_size, retained, wills);
+    return tidings__fail(EAGAIN,
+                         "can't post %llu bytes to center \"%s\": of the %u chunks of this size, %u hold retained "
+                         "values; clear some",
+                         (unsigned long long)size, s->name, of_size, retained);
 }
 
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {
