@@ -170,8 +170,8 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
 
 /// Leaves the center. The caller must close the publishers and observers of this handle before. NULL is ignored. Ends
 /// the handle's announcement, if it has one (`tidings_withdraw`).
-/// Bound: walk along the chunks; the kernel unmaps the file. Waits for no other process; up to 50 ms for the watching
-/// thread of an announced handle.
+/// Bound: walk along the chunks; the kernel unmaps the file. Never waits; a handle that is announced or watches waits as
+/// `tidings_withdraw`.
 void tidings_close(tidings_center *center);
 
 /// Deletes the center's file: no process can open it any more. In processes that have it open, the next post returns
@@ -603,7 +603,8 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
 // - A stopped process is not dead. `exit`, and a return from `main`, are no death: they close. `_exit`, a signal that
 //   ends the process, and `exec` without `tidings_close` are deaths. A zombie is dead.
 // - A forked child is not announced, and its end says nothing about its parent. The child may announce itself. A child
-//   of `_Fork`, `vfork` or raw `clone` is not announced either, and must not announce itself.
+//   of `_Fork`, `vfork` or raw `clone` is not announced either. It must neither announce itself nor close its parent's
+//   handles: other processes could report the parent as died.
 // - A main thread that ends by `pthread_exit` leaves the watching thread behind: the process goes on, and is alive.
 //   Withdraw before. Do not unload this library (`dlclose`) while a handle is announced or watches.
 // - A process that closes the center's descriptors is reported as died, although it goes on.
@@ -646,8 +647,9 @@ typedef struct tidings_will {
 ///   -EAGAIN also if last wills hold half of the chunks of this will's size: 256 of 1 KiB, 8 of the largest size.
 /// - -ENOMEM, or the error of starting a thread. -ENOSYS: the kernel has no robust lists, and marks no deaths.
 /// If it fails, the participant is not announced, and observers have received nothing.
-/// Bound: walk. Waits up to 20 ms for a process that reports the death of an earlier participant at this index, and up
-/// to `timeout_ns`.
+/// Bound: walk. Waits up to 20 ms for a process that reports the death of an earlier participant at this index, up to
+/// `timeout_ns`, and in 16 steps for unfinished posts, which it then revokes: a few milliseconds, or 250 ms if a peer
+/// has spoiled the ring.
 int tidings_announce(tidings_center *center, const char *role, size_t role_length, const tidings_will *will,
                      int64_t timeout_ns);
 
@@ -661,7 +663,8 @@ int tidings_presence_watch(tidings_center *center);
 /// Ends the announcement: posts "closed", and the will is not posted. `tidings_close` does the same. If the notice is
 /// held back, another participant that watches posts it later. -ENOENT: the handle is neither announced nor watches.
 /// -ECHILD: it was announced before a fork.
-/// Bound: walk. Waits up to 50 ms for the watching thread of this handle.
+/// Bound: walk. Waits up to 50 ms for the watching thread of this handle, and for unfinished posts as
+/// `tidings_announce`.
 int tidings_withdraw(tidings_center *center);
 
 enum {

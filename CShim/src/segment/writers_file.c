@@ -3,7 +3,7 @@
 // - Locks: a shared lock needs only a descriptor for reading, and would keep a participant's lock off its byte for
 //   ever.
 // - Doorbells and the futexes of announced participants: FUTEX_REQUEUE needs only a mapping for reading, and moves a
-// sleeper to a futex that no process wakes.
+//   sleeper to a futex that no process wakes.
 #include <errno.h>
 #include <string.h>
 
