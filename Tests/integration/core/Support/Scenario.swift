@@ -45,15 +45,7 @@ struct Scenario: CustomTestStringConvertible, Sendable {
     }
 
     private static func ask(_ arguments: String...) throws -> (status: Int32, answer: String) {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = executable
-        process.arguments = arguments
-        process.standardOutput = output
-        try process.run()
-        let answer = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, answer)
+        try answer(of: executable, arguments)
     }
 
     /// In a directory of its own, with a seed that is printed when it fails. Blocks no thread meanwhile.
@@ -90,6 +82,28 @@ struct Scenario: CustomTestStringConvertible, Sendable {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("ScenarioPeer")
     }
+}
+
+/// Runs a program. Returns its status and what it printed, with its errors if `withErrors`.
+///
+/// It prints into a file, not a pipe: a process that another test starts at this moment inherits the pipe's end, and
+/// would keep this reader waiting.
+func answer(
+    of executable: URL, _ arguments: [String], withErrors: Bool = false
+) throws -> (status: Int32, answer: String) {
+    let directory = try TestDirectory()
+    let path = directory.path + "/answer"
+    try Data().write(to: URL(fileURLWithPath: path))
+    let output = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    let process = Process()
+    process.executableURL = executable
+    process.arguments = arguments
+    process.standardOutput = output
+    if withErrors { process.standardError = output }
+    try process.run()
+    process.waitUntilExit()
+    let answer = try Data(contentsOf: URL(fileURLWithPath: path))
+    return (process.terminationStatus, String(decoding: answer, as: UTF8.self))
 }
 
 struct NoScenarios: Error {

@@ -27,16 +27,7 @@ struct UnitTest: CustomTestStringConvertible, Sendable {
     }
 
     private static func run(_ argument: String) throws -> (status: Int32, answer: String) {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = executable
-        process.arguments = [argument]
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let answer = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, answer)
+        try answer(of: executable, [argument], withErrors: true)
     }
 
     /// Beside the tests' own executable.

@@ -148,11 +148,14 @@ struct CBORInteropTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try #require(pythonWithCBOR2))
         process.arguments = [Self.script, direction, file.path]
-        let errors = Pipe()
-        process.standardError = errors
-        try process.run()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(text)")
+        // A file, not a pipe: another test's process that inherits the pipe's end would keep this reader waiting.
+        try withTemporaryFile { errors in
+            try Data().write(to: errors)
+            process.standardError = try FileHandle(forWritingTo: errors)
+            try process.run()
+            process.waitUntilExit()
+            let text = try String(contentsOf: errors, encoding: .utf8)
+            #expect(process.terminationStatus == 0, "\(text)")
+        }
     }
 }
