@@ -11,7 +11,7 @@ struct BenchTests {
     /// A complete run, as short as possible.
     private static let short = ["bench", "--rounds", "1", "--shorter", "1000"]
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func measuresEveryRowAndLeavesNothing() async throws {
         let directory = try CenterDirectory()
         let bench = try Invocation(Self.short + ["--json"], in: directory)
@@ -28,7 +28,7 @@ struct BenchTests {
         #expect(directory.files.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func theTableHasALineForEachRowAndItsLimit() async throws {
         let directory = try CenterDirectory()
         let bench = try Invocation(Self.short, in: directory)
@@ -40,7 +40,7 @@ struct BenchTests {
         expectEqual(await bench.errors.all(), [])
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func onOneProcessorItReportsTheRowsThatItSkips() async throws {
         let directory = try CenterDirectory()
         let bench = try Self.onOneProcessor { try Invocation(Self.short + ["--json"], in: directory) }
@@ -53,7 +53,7 @@ struct BenchTests {
         #expect(directory.files.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(25)), arguments: [SIGINT, SIGTERM])
+    @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGTERM])
     func leavesNothingWhenInterrupted(signal: Int32) async throws {
         let directory = try CenterDirectory()
         let bench = try Invocation(["bench", "--hold"], in: directory)
@@ -65,7 +65,7 @@ struct BenchTests {
         #expect(directory.files.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func leavesNothingWhenKilled() async throws {
         let directory = try CenterDirectory()
         let bench = try Invocation(["bench", "--hold"], in: directory)
@@ -77,7 +77,7 @@ struct BenchTests {
         #expect(directory.files.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func withoutADirectoryItFailsWithOneLine() async throws {
         let directory = try CenterDirectory()
         try FileManager.default.removeItem(atPath: directory.path)

@@ -9,7 +9,7 @@ import TidingsAdministration
 /// The commands that inspect centers: centers, stat, state, doctor, remove.
 @Suite(.serialized)
 struct CenterCommandTests {
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func centersListsThemSorted() async throws {
         let directory = try CenterDirectory()
         expectEqual(try await tidings("centers", in: directory).output, [])
@@ -17,7 +17,7 @@ struct CenterCommandTests {
         expectEqual(try await tidings("centers", in: directory).output, ["a", "b", "ä"])
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func statPrintsNumbersParticipantsAndNames() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("com.example.a", in: directory)
@@ -38,7 +38,7 @@ struct CenterCommandTests {
         #expect(text.contains("  com.example.a, 1 observer"))
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func statPrintsWhichObserverHoldsPostersBack() async throws {
         let directory = try CenterDirectory()
         let (center, mayReturn) = (try directory.center(slots: 256), DispatchSemaphore(value: 0))
@@ -62,7 +62,7 @@ struct CenterCommandTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func statWatchGoesOnUntilInterrupted() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center()
@@ -74,7 +74,7 @@ struct CenterCommandTests {
         expectEqual(await stat.ending(), 0)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func inspectingCreatesNothing() async throws {
         let directory = try CenterDirectory()
         try await tidings("stat", in: directory)
@@ -85,7 +85,7 @@ struct CenterCommandTests {
     }
 
     @Test(
-        .timeLimit(.minutes(25)),
+        .timeLimit(.minutes(10)),
         arguments: [
             (["0.5"], "0.5", "0.5"), ([#"{"a": [1]}"#], #"{"a":[1]}"#, #"{"a": [1]}"#), (["loud"], #""loud""#, "loud"),
             (["0.5", "--text"], #""0.5""#, "0.5"),
@@ -99,7 +99,7 @@ struct CenterCommandTests {
         expectEqual(try await tidings("state", "get", "b", in: directory).status, 1)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func stateSetNotifiesObserversAndClearRemovesTheValue() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "1", "--format", "json", in: directory)
@@ -109,7 +109,7 @@ struct CenterCommandTests {
         expectEqual(try await tidings("state", "get", "a", in: directory).status, 1)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func removeDeletesACenterAndNothingElse() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center()
@@ -123,7 +123,7 @@ struct CenterCommandTests {
         #expect(directory.files == [impostor])
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func removeRefusesAFullCenterAndNamesItsParticipants() async throws {
         let directory = try CenterDirectory()
         let participants = [try directory.center(participants: 2), try directory.center()]
@@ -137,7 +137,7 @@ struct CenterCommandTests {
         #expect(directory.files.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func removeRefusesWhileAReadOnlyObserverHasTheCenterOpen() async throws {
         let directory = try CenterDirectory()
         _ = try directory.center(permissions: 0o644)
@@ -152,7 +152,7 @@ struct CenterCommandTests {
         #expect(directory.files.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func removeRefusesACenterOfAnotherFormat() async throws {
         let directory = try CenterDirectory()
         let path = try directory.center().path
@@ -167,7 +167,7 @@ struct CenterCommandTests {
         #expect(directory.files.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aDirectoryWhereOtherUsersMayRenameNeedsAFlag() async throws {
         let directory = try CenterDirectory()
         #expect(chmod(directory.path, 0o777) == 0)
@@ -196,7 +196,7 @@ struct CenterCommandTests {
         withExtendedLifetime(center) {}
     }
 
-    @Test(.timeLimit(.minutes(25)), .enabled(if: Self.canHaveMoreRights, "it takes root and setpriv"))
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Self.canHaveMoreRights, "it takes root and setpriv"))
     func aSetUserIDProgramIgnoresTheDirectoryVariable() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center("com.example.of-the-variable")
@@ -211,7 +211,7 @@ struct CenterCommandTests {
     private static let setpriv = "/usr/bin/setpriv"
     private static var canHaveMoreRights: Bool { geteuid() == 0 && access(setpriv, X_OK) == 0 }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func doctorCountsDeadParticipantsAndReclaims() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", in: directory)
@@ -225,7 +225,7 @@ struct CenterCommandTests {
         #expect(outcome.output.contains { $0.hasPrefix("default  opens: 0 participants alive, 0 dead") })
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func doctorFindsACenterThatDoesNotOpen() async throws {
         let directory = try CenterDirectory()
         _ = try directory.center("good")

@@ -13,20 +13,20 @@ struct CompletionTests {
         ["/bin/", "/usr/bin/", "/usr/local/bin/"].map { $0 + shell }.first { access($0, X_OK) == 0 }
     }
 
-    @Test(.timeLimit(.minutes(25)), arguments: ["bash", "zsh", "fish"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["bash", "zsh", "fish"])
     func eachShellHasAScript(shell: String) async throws {
         let script = try await script(for: shell)
         for word in ["observe", "doctor", "exec", "---completion"] { #expect(script.contains(word), "\(word)") }
     }
 
     // One test for each shell: a parameterized test would hide that a case is skipped.
-    @Test(.timeLimit(.minutes(25)), .enabled(if: Self.path(of: "bash") != nil, "there is no bash"))
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Self.path(of: "bash") != nil, "there is no bash"))
     func bashAcceptsItsScript() async throws { try await checkIsAccepted(by: "bash") }
 
-    @Test(.timeLimit(.minutes(25)), .enabled(if: Self.path(of: "zsh") != nil, "there is no zsh"))
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Self.path(of: "zsh") != nil, "there is no zsh"))
     func zshAcceptsItsScript() async throws { try await checkIsAccepted(by: "zsh") }
 
-    @Test(.timeLimit(.minutes(25)), .enabled(if: Self.path(of: "fish") != nil, "there is no fish"))
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Self.path(of: "fish") != nil, "there is no fish"))
     func fishAcceptsItsScript() async throws { try await checkIsAccepted(by: "fish") }
 
     private func script(for shell: String) async throws -> String {
@@ -44,7 +44,7 @@ struct CompletionTests {
         #expect(process.waitUntilEnded() == .exited(0))
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func centersAndNamesAreOffered() async throws {
         let directory = try CenterDirectory()
         // A completion creates nothing.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.serialized)
 struct DemoTests {
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func keepsEveryPromiseAndLeavesNothing() async throws {
         let directory = try CenterDirectory()
         let outcome = try await tidings("demo", in: directory)
@@ -16,7 +16,7 @@ struct DemoTests {
         #expect(directory.files.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func leavesNothingWhenInterrupted() async throws {
         let directory = try CenterDirectory()
         let demo = try Invocation(["demo", "--hold"], in: directory)

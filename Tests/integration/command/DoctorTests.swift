@@ -13,7 +13,7 @@ struct DoctorTests {
     private static let dead = "stale: 1 dead participant (ScenarioPeer "
 
     @Test(
-        .timeLimit(.minutes(25)),
+        .timeLimit(.minutes(10)),
         arguments: [
             ("alone", [dead]),
             (
@@ -48,7 +48,7 @@ struct DoctorTests {
     }
 
     @Test(
-        .timeLimit(.minutes(25)),
+        .timeLimit(.minutes(10)),
         arguments: [
             ("unfinished", "its creator was killed before the center was finished"),
             ("writers-file", "it belongs to a center that was removed, or was never finished"),
@@ -73,7 +73,7 @@ struct DoctorTests {
     }
 
     @Test(
-        .timeLimit(.minutes(25)),
+        .timeLimit(.minutes(10)),
         arguments: [
             ("version", "update the older one and remove the center"), ("short", "delete it when no process uses it"),
         ])
@@ -91,7 +91,7 @@ struct DoctorTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aHeldSlotIsReportedWithItsHolderAndNotReclaimed() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center("scenario", slots: 256)
@@ -116,7 +116,7 @@ struct DoctorTests {
     }
 
     /// Sixteen posters and observers are killed at once.
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func orphansOfAKilledStressTestAreReclaimed() async throws {
         let directory = try CenterDirectory()
         try await leave("stress", in: directory)
@@ -136,7 +136,7 @@ struct DoctorTests {
     }
 
     /// A poster and an observer run meanwhile: each notification arrives, once, in order.
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func repairDisturbsNoOtherProcess() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center("scenario")

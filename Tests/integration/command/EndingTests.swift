@@ -9,7 +9,7 @@ import TidingsAdministration
 /// The exit status of commands: 0 done, 1 failed with one line, 2 timeout, 64 wrong usage.
 @Suite(.serialized)
 struct EndingTests {
-    @Test(.timeLimit(.minutes(25)), arguments: [SIGINT, SIGTERM])
+    @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGTERM])
     func aSignalEndsAnObserverCleanly(signal: Int32) async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", in: directory)
@@ -18,7 +18,7 @@ struct EndingTests {
         expectEqual(await observer.errors.all(), ["tidings: observing a in center default"])
     }
 
-    @Test(.timeLimit(.minutes(25)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
     func theEndOfItsCenterEndsAnObserver(isRemoved: Bool) async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", in: directory)
@@ -41,7 +41,7 @@ struct EndingTests {
         #expect(lines.last?.hasSuffix("or use --follow") == true, "\(lines)")
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func withFollowAnObserverGoesOnInTheNextCenter() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--follow", "--count", "3", "--format", "json", in: directory)
@@ -61,7 +61,7 @@ struct EndingTests {
         #expect(lines.count == 3 && lines[2].contains("\"payload\":3"))
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aSignalEndsAnObserverWhoseOutputIsNotRead() async throws {
         let directory = try CenterDirectory()
         let unread = try PipeEnds()
@@ -75,7 +75,7 @@ struct EndingTests {
         close(unread.reading)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func anObserverEndsQuietlyWhenItsOutputIsClosed() async throws {
         let directory = try CenterDirectory()
         let pipe = try PipeEnds()
@@ -87,7 +87,7 @@ struct EndingTests {
         expectEqual(await observer.errors.all().count, 1)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aTimeoutWithFewerThanCountIsStatus2() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "2", "--timeout", "0.5", in: directory)
@@ -95,14 +95,14 @@ struct EndingTests {
         expectEqual(await observer.ending(), 2)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aTimeoutWithoutCountIsStatus0() async throws {
         let outcome = try await tidings("observe", "a", "--timeout", "0.1", in: CenterDirectory())
         #expect(outcome.status == 0)
     }
 
     @Test(
-        .timeLimit(.minutes(25)),
+        .timeLimit(.minutes(10)),
         arguments: [
             ["frobnicate"], ["post"], ["post", "a", "--text", "x", "--json", "1"], ["post", "a", "--json", "{"],
             ["post", "a", "--count", "0"], ["post", "a", "--stdin-lines", "--count", "2"], ["observe"],
@@ -122,7 +122,7 @@ struct EndingTests {
     }
 
     @Test(
-        .timeLimit(.minutes(25)),
+        .timeLimit(.minutes(10)),
         arguments: [
             ["post", ""], ["post", String(repeating: "x", count: 300)], ["observe", ""],
             ["observe", String(repeating: "x", count: 300)], ["post", "a", "--center", ""],
@@ -140,7 +140,7 @@ struct EndingTests {
         expect(await invocation.output.all()) { $0.isEmpty }
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func helpAndVersionAreStatus0() async throws {
         let directory = try CenterDirectory()
         for subcommand in ["demo", "post", "observe", "state", "centers", "stat", "doctor", "remove"] {

@@ -28,7 +28,7 @@ struct ExecTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aFailureIsReportedAndTheNextCommandRuns() async throws {
         let directory = try CenterDirectory()
         let command = #"echo "ran $TIDINGS_SUBJECT"; case $TIDINGS_SUBJECT in 1) exit 7;; 2) kill -KILL $$;; esac"#
@@ -48,7 +48,7 @@ struct ExecTests {
             ])
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aSlowCommandKeepsOrderOneAtATime() async throws {
         let directory = try CenterDirectory()
         let barrier = try Barrier(in: directory)
@@ -67,7 +67,7 @@ struct ExecTests {
         expectEqual(await observer.ending(), 0)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func lossWhileACommandRunsIsReportedBeforeTheNextCommand() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center(slots: 256)
@@ -94,7 +94,7 @@ struct ExecTests {
         #expect(errors.dropFirst(2).first == "ran \(ran[1])")
     }
 
-    @Test(.timeLimit(.minutes(25)), arguments: [SIGINT, SIGTERM])
+    @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGTERM])
     func aRunningCommandIsNotKilledAndNoOtherStarts(signal: Int32) async throws {
         let directory = try CenterDirectory()
         let barrier = try Barrier(in: directory)
@@ -111,7 +111,7 @@ struct ExecTests {
         expectEqual(await observer.errors.all().last, "tidings: the command for #\(first) is still running")
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func observeWaitsForACommandThatEndsInTime() async throws {
         // A command has one second. On a busy machine, one that takes no time may have no processor that long.
         for _ in 0..<10 where try await aCommandEndsInTime() { return }
@@ -128,7 +128,7 @@ struct ExecTests {
         return await observer.errors.all().count == 1
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aCommandThatReadsNoInputWorksWithLargePayloads() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "1", "--exec", "echo ran", in: directory)

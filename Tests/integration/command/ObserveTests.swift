@@ -7,7 +7,7 @@ import Tidings
 
 @Suite(.serialized)
 struct ObserveTests {
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func jsonHasTheseFields() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "1", "--format", "json", in: directory)
@@ -26,7 +26,7 @@ struct ObserveTests {
     }
 
     /// Most notifications are neither, so the fields are present only if they are true.
-    @Test(.timeLimit(.minutes(25)), arguments: ["json", "pretty"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["json", "pretty"])
     func marksRetainedAndClearedNotifications(format: String) async throws {
         let directory = try CenterDirectory()
         let center = try directory.center()
@@ -44,7 +44,7 @@ struct ObserveTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func prettyPrintsNameSubjectPayloadAndPoster() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("com.example.a", "--count", "1", in: directory)
@@ -54,7 +54,7 @@ struct ObserveTests {
         #expect(line.contains(try Regex(#" #\d+ com\.example\.a \[s\] \{"x":1\} from \#(getpid()) \("#)), "\(line)")
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func namesCannotSteerTheTerminal() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("--all", "--count", "1", in: directory)
@@ -64,7 +64,7 @@ struct ObserveTests {
         #expect(lines.first?.contains(#"a\u001b[2J\u009bb\u000ac [\u202e]"#) == true)
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func observesItsNamesInOneOrderAndNoOthers() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "b", "--count", "4", "--format", "json", in: directory)
@@ -76,7 +76,7 @@ struct ObserveTests {
         #expect(names == ["a", "b", "b", "a"])
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func observesOneSubjectOnly() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--subject", "s", "--count", "1", "--format", "json", in: directory)
@@ -86,7 +86,7 @@ struct ObserveTests {
         expectEqual(object(await observer.output.all().first)["subject"] as? String, "s")
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func startsWithTheOldestIfRequested() async throws {
         let directory = try CenterDirectory()
         try await tidings("post", "a", "--count", "5", in: directory)
@@ -96,7 +96,7 @@ struct ObserveTests {
         expect(await late.output.all()) { $0.isEmpty }
     }
 
-    @Test(.timeLimit(.minutes(25)), arguments: ["a", "a*", "--all"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["a", "a*", "--all"])
     func receivesTheRetainedValue(_ names: String) async throws {
         let directory = try CenterDirectory()
         try await tidings("post", "a", "--retain", "--text", "old", in: directory)
@@ -105,7 +105,7 @@ struct ObserveTests {
         expectEqual(object(await observer.output.all().first)["payload"] as? String, "new")
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func reportsHowManyWereMissed() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center(slots: 256)
@@ -121,7 +121,7 @@ struct ObserveTests {
         #expect((1...256).contains(lines.count))
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func runsACommandForEachNotification() async throws {
         let directory = try CenterDirectory()
         let command = #"read payload; echo "got $payload $TIDINGS_NAME $TIDINGS_SEQUENCE [$TIDINGS_SUBJECT]"; exit 3"#

@@ -6,7 +6,7 @@ import Tidings
 @Suite(.serialized)
 struct PayloadTests {
     @Test(
-        .timeLimit(.minutes(25)),
+        .timeLimit(.minutes(10)),
         arguments: [
             ([], "null"),
             (["--json", #"{"b": [1, 2.5, true, null], "a": "ä\n"}"#], #"{"b":[1,2.5,true,null],"a":"ä\n"}"#),
@@ -25,7 +25,7 @@ struct PayloadTests {
         #expect(line.contains("\"payload\":\(payload),"), "\(line)")
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func printsBytesOfAFileAsObject() async throws {
         let directory = try CenterDirectory()
         let file = "\(directory.path)/bytes"
@@ -35,7 +35,7 @@ struct PayloadTests {
         expectEqual(object(await observer.output.all().first)["payload"] as? [String: String], ["bytes": "00ff7b"])
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func postsALargeFile() async throws {
         let directory = try CenterDirectory()
         let file = "\(directory.path)/bytes"
@@ -52,7 +52,7 @@ struct PayloadTests {
         var position: Double
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func printsWhatASwiftProgramPosted() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("track", "--count", "1", "--format", "json", in: directory)
@@ -64,7 +64,7 @@ struct PayloadTests {
         #expect(line["pid"] as? Int32 == getpid())
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aSwiftProgramDecodesPostedJSON() async throws {
         let directory = try CenterDirectory()
         let (stream, arrived) = AsyncStream<Track>.makeStream()
@@ -75,7 +75,7 @@ struct PayloadTests {
         token.cancel()
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func postsEachLineOfStandardInput() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "3", "--format", "json", in: directory)
@@ -84,7 +84,7 @@ struct PayloadTests {
         #expect(payloads == ["one", "", "three"])
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func postsTheRequestedNumberOfTimes() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("a", "--count", "300", "--format", "json", in: directory)

@@ -22,7 +22,7 @@ struct PrefixTests {
         #expect(NameSelection(["e*"]).includes("e\u{301}"))
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func namesWithThePrefixArriveInOneOrder() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe(
@@ -37,7 +37,7 @@ struct PrefixTests {
             await observer.errors.first { _ in true }, "tidings: observing com.example.*, other in center default")
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aPrefixHasHistoryLikeAName() async throws {
         let directory = try CenterDirectory()
         try await tidings("post", "a.b", "--count", "3", in: directory)
@@ -47,7 +47,7 @@ struct PrefixTests {
         expectEqual(await old.output.all().map { object($0)["name"] as? String }, ["a.b", "a.b", "a.b", "a.c"])
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func missedCountsOnlyThoseNames() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center(slots: 256)
@@ -64,7 +64,7 @@ struct PrefixTests {
     }
 
     /// Posts under all names wake a reader, which filters out the names that were not requested.
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func aReaderFiltersOutOtherNames() async throws {
         let directory = try CenterDirectory()
         let center = try SharedNotificationCenter(
@@ -82,7 +82,7 @@ struct PrefixTests {
         expectEqual(await observer.output.all().map { object($0)["name"] as? String }, ["a.b", "c", "a."])
     }
 
-    @Test(.timeLimit(.minutes(25)))
+    @Test(.timeLimit(.minutes(10)))
     func statDistinguishesPrefixesFromNames() async throws {
         let directory = try CenterDirectory()
         let observer = try await observe("com.example.*", "com.other.a", in: directory)
@@ -99,7 +99,7 @@ struct PrefixTests {
         _ = observer
     }
 
-    @Test(.timeLimit(.minutes(25)), arguments: ["a**", "a.*.b*"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["a**", "a.*.b*"])
     func anInvalidPrefixIsRefused(pattern: String) async throws {
         let outcome = try await tidings("observe", pattern, in: CenterDirectory())
         #expect(outcome.status == 1 && outcome.errors.count == 1 && outcome.errors[0].contains("*"), "\(outcome)")

@@ -5,7 +5,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// Uses the messages of `SubjectMessages.swift`.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct AsyncMessageTests {
     @Test func observersOfObjectsTypesAndAllSubjects() async throws {
         let center = try SharedNotificationCenter.sealed(named: "test")

@@ -5,7 +5,7 @@ import TidingsAdministration
 @testable import Tidings
 
 /// Bitwise messages are sent as their bytes, whether or not the compiler knows the type.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct BitwiseTests {
     struct Reading: Center.BitwiseMessage, Equatable {
         static let name: Center.Name = "test.reading"

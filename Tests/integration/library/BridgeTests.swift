@@ -5,7 +5,7 @@ import Testing
 @testable import TidingsFoundation
 
 /// The bridge to and from Foundation's center.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct BridgeTests {
     private static let ticks = Foundation.Notification.Name("ticks")
 

@@ -6,7 +6,7 @@ import TidingsFoundation
 
 @testable import Tidings
 
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct CancelTests {
     /// The kinds of closures for which `cancel()` waits on any thread.
     enum Kind: CaseIterable {

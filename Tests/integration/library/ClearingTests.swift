@@ -6,7 +6,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// Setting `nil` clears the retained value.
-@MainActor @Suite(.serialized, .timeLimit(.minutes(25)))
+@MainActor @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ClearingTests {
     private struct Kept: Center.Message, Equatable {
         static let name: Center.Name = "kept"

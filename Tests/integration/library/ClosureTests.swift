@@ -6,7 +6,7 @@ import TidingsAdministration
 
 @testable import Tidings
 
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ClosureTests {
     @Test func plainClosureGetsEveryMessageOnceInOrder() async throws {
         let test = try TestCenter()

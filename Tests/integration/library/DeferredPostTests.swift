@@ -4,7 +4,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// Posts that wait and coalesce.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct DeferredPostTests {
     struct Ticks: Center.Message {
         static let name: Center.Name = "ticks"

@@ -7,7 +7,7 @@ import TidingsAdministration
 @testable import Tidings
 
 /// Observers and posters are told when their center is removed, deleted or replaced.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct EndOfCenterTests {
     enum End: CaseIterable { case removed, deleted, replaced }
 

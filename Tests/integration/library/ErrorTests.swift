@@ -4,7 +4,7 @@ import TidingsAdministration
 
 @testable import Tidings
 
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ErrorTests {
     private func code(_ body: () throws -> Void) -> SharedNotificationError.Code? {
         let error = #expect(throws: SharedNotificationError.self) { try body() }

@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// Two builds of the same message, in two processes: fields that only one build has, and one field of another type.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct EvolutionTests {
     /// The message before the change, in the tests' own program.
     struct Seek: Center.Message {

@@ -3,7 +3,7 @@ import TidingsAdministration
 
 @testable import Tidings
 
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct HangingClosureTests {
     @Test func aClosureThatDoesNotReturnHoldsUpNoOtherObserver() async throws {
         let test = try TestCenter()

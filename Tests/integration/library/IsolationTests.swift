@@ -15,7 +15,7 @@ actor ClosureActor {
 }
 
 /// Closures that are isolated to an actor, closures that call an actor, and executors.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct IsolationTests {
     struct Ticks: Center.Message {
         static let name: Center.Name = "ticks"

@@ -5,7 +5,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// Names with typed arguments.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct KeyTests {
     @Test func deliveriesOfAnotherProcess() async throws {
         let test = try TestCenter()

@@ -4,7 +4,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// A sealed center, as `NotificationCenter()` makes one. Uses the messages of `SubjectMessages.swift`.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct MainActorMessageTests {
     @Test @MainActor func aPostHasCalledItsObserversWhenItReturns() throws {
         let center = try SharedNotificationCenter.sealed(named: "test")

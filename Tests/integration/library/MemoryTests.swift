@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// The memory that a payload takes in an observing process. `TestPeer` observes, and measures itself.
-@Suite(.timeLimit(.minutes(25)))
+@Suite(.timeLimit(.minutes(10)))
 struct MemoryTests {
     private static let size = 64 << 20
 

@@ -4,7 +4,7 @@ import TidingsAdministration
 
 @testable import Tidings
 
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct MissedTests {
     /// A closure blocks while the ring is filled several times. Before the next notification, the observer is told the
     /// exact number it missed, of its own name only.

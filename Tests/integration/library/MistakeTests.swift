@@ -4,7 +4,7 @@ import Testing
 @testable import Tidings
 
 /// Likely mistakes of a program are reported once.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct MistakeTests {
     /// The mistakes that a center's hook received.
     private static func told(_ center: Center) -> Events<Center.Mistake.Kind> {

@@ -4,7 +4,7 @@ import Testing
 
 /// Names and subjects are bytes. Strings with different bytes are `==` if Unicode regards them as equal; as names they
 /// are different.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct NameTests {
     private static let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
     // Both names have the same number of bytes.

@@ -5,7 +5,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// A C program that uses only `notify.h`, and this library, with the same names.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct NotifyTests {
     /// The center that contains the names of notify(3), and the program.
     private struct Both {

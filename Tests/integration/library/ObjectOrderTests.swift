@@ -7,7 +7,7 @@ import TidingsAdministration
 
 /// The observations of one owner keep one order. A closure whose thread only waits for a processor does not count as
 /// one that hangs.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ObjectOrderTests {
     struct Play: Center.Message {
         static let name: Center.Name = "order.play"

@@ -5,7 +5,7 @@ import TidingsAdministration
 @testable import Tidings
 
 /// State that the Observation framework can track.
-@MainActor @Suite(.serialized, .timeLimit(.minutes(25)))
+@MainActor @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ObservedStateTests {
     @Test func theStateChangesWhenAnotherProcessSetsIt() async throws {
         let test = try TestCenter()

@@ -6,7 +6,7 @@ import TidingsAdministration
 @testable import Tidings
 
 /// Observations that belong to an owner.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct OwnerTests {
     struct Ticks: Center.Message {
         static let name: Center.Name = "ticks"

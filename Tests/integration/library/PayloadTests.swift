@@ -4,7 +4,7 @@ import TidingsAdministration
 
 @testable import Tidings
 
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct PayloadTests {
     struct Point: Center.BitwiseMessage, Equatable {
         static let name: Center.Name = "test.point"

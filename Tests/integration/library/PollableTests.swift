@@ -7,7 +7,7 @@ import TidingsAdministration
 @testable import Tidings
 
 /// Observers in event loops of other libraries.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct PollableTests {
     private static func isReadable(_ descriptor: Int32, waiting milliseconds: Int32 = 0) -> Bool {
         var one = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -7,7 +7,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// Observers of all names with a prefix.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct PrefixObservationTests {
     /// "NAME NUMBER" of a notification, or "missed COUNT NAME".
     private static func text(_ delivery: Center.RawDelivery) -> String {

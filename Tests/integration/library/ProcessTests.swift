@@ -10,7 +10,7 @@ struct Numbered: Codable, Equatable {
 }
 
 /// Tests with several processes. `TestPeer` runs in the other processes.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ProcessTests {
     struct Ticks: Center.Message, Equatable {
         static let name: Center.Name = "ticks"

@@ -4,7 +4,7 @@ import TidingsAdministration
 @testable import Tidings
 
 /// A center opened for reading only, besides the owner's center object, which posts.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ReadOnlyTests {
     private func reader(of test: TestCenter) throws -> Center {
         try Center(named: test.name, configuration: .init(directory: test.directory, isReadOnly: true))

@@ -4,7 +4,7 @@ import TidingsAdministration
 
 @testable import Tidings
 
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct SealedTests {
     private func pair() -> (Int32, Int32) {
         var ends: [Int32] = [-1, -1]

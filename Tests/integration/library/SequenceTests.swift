@@ -5,7 +5,7 @@ import TidingsAdministration
 
 @testable import Tidings
 
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct SequenceTests {
     @Test func messagesComeInOrder() async throws {
         let test = try TestCenter()

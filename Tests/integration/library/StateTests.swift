@@ -4,7 +4,7 @@ import TidingsFoundation
 
 @testable import Tidings
 
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct StateTests {
     @Test func typedState() throws {
         let test = try TestCenter()

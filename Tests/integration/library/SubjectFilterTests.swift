@@ -6,7 +6,7 @@ import TidingsFoundation
 
 /// An observer of one subject decodes no payloads of other subjects. The tests run one after the other, because the
 /// count of decodings is global.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct SubjectFilterTests {
     static let decoded = Locked(0)
 

@@ -9,7 +9,7 @@ extension Center.MessageIdentifier where Self == Center.BaseMessageIdentifier<Su
 }
 
 /// Subjects that other processes know, and messages posted by other processes.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct SubjectProcessTests {
     final class Device: Sendable, Identifiable {
         let id: String

@@ -6,7 +6,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// Center objects whose delivery is suspended.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct SuspensionTests {
     /// The events of an observer: "NAME/OBJECT NUMBER", or "missed COUNT".
     private final class Seen: Sendable {

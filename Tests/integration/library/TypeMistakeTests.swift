@@ -5,7 +5,7 @@ import TidingsFoundation
 
 /// Two types under one name are reported once for each pair, wherever the center finds them. Compatible types are not
 /// reported.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct TypeMistakeTests {
     final class Player: Sendable, Identifiable {
         let id: String

@@ -5,7 +5,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// The start, the posters and the losslessness of observers of one name, of all names, and by prefix.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct UntypedOptionsTests {
     /// The function that is called.
     enum Names: CaseIterable, Sendable {

@@ -6,7 +6,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// Names with an object and a dictionary.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct UntypedTests {
     /// The dictionary of `TestPeer.everything`.
     static let everything: Center.UserInfo = [

@@ -14,7 +14,7 @@ struct Scenario: CustomTestStringConvertible, Sendable {
 
     /// Each ends itself much sooner, unless it was asked for every instruction.
     static var limit: TimeLimitTrait.Duration {
-        ProcessInfo.processInfo.environment["TIDINGS_TEST_FULL"] == "1" ? .minutes(24 * 60) : .minutes(25)
+        ProcessInfo.processInfo.environment["TIDINGS_TEST_FULL"] == "1" ? .minutes(24 * 60) : .minutes(10)
     }
 
     var testDescription: String {

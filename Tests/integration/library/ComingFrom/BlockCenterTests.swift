@@ -4,7 +4,7 @@ import TidingsAdministration
 @testable import Tidings
 
 /// For programs that come from `BlockNotificationCenter` (ATKit).
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct BlockCenterTests {
     static let progress = Center.Key<Int, String>("com.example.import.progress")
     static let extended = Center.Key<Int, String, Double>("com.example.import.progress", defaults: (nil, nil, 1))

@@ -5,7 +5,7 @@ import TidingsAdministration
 @testable import Tidings
 
 /// For programs that come from `LKBroadcaster`.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct BroadcasterTests {
     static let volumeChanged = Center.Key<Double>("com.example.volume")
 

@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// For programs that come from MQTT or D-Bus.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct BusTests {
     @Test func everyNameArrivesWithItsPoster() async throws {
         let test = try TestCenter()

@@ -5,7 +5,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// For programs that come from `CFNotificationCenterGetDarwinNotifyCenter`.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct DarwinCenterTests {
     @Test func aNamePostedReachesOtherProcesses() async throws {
         let test = try TestCenter()

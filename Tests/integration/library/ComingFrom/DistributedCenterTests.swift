@@ -6,7 +6,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// For programs that come from `DistributedNotificationCenter`, or GNUstep's with `gdnc`.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct DistributedCenterTests {
     @Test func theSameCallsAcrossProcesses() async throws {
         let test = try TestCenter()

@@ -7,7 +7,7 @@ import TidingsFoundation
 
 /// For programs that come from `NotificationCenter` and `NotificationQueue`. Messages with subjects are in
 /// `MainActorMessageTests` and `AsyncMessageTests`.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct FoundationCenterTests {
     struct TrackChanged: Center.Message {
         static let name: Center.Name = "track.changed"

@@ -6,7 +6,7 @@ import TidingsFoundation
 
 /// Foundation's own tests of `NotificationCenter`'s messages, with this center, in their order. Docs/ComingFrom.md has
 /// the list and the differences. Messages and subjects are declared in `SubjectMessages.swift` or here.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct FoundationMessageTests {
     // MARK: On the main actor
 

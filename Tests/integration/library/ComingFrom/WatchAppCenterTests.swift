@@ -3,7 +3,7 @@ import Testing
 @testable import Tidings
 
 /// For programs that come from `KKWatchAppNotificationCenter`.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct WatchAppCenterTests {
     static let play = Center.Key<Int>("watch.play")
 

@@ -4,7 +4,7 @@ import TidingsFoundation
 @testable import Tidings
 
 /// For programs that come from `MMWormhole`.
-@Suite(.serialized, .timeLimit(.minutes(25)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct WormholeTests {
     struct Volume: Center.Message {
         static let name: Center.Name = "volume"

@@ -5,7 +5,7 @@
     @testable import Tidings
 
     /// Builds with and without generated coders, old and new, in two processes.
-    @Suite(.serialized, .timeLimit(.minutes(25)))
+    @Suite(.serialized, .timeLimit(.minutes(10)))
     struct MessageProcessTests {
         @Test(arguments: [
             ("old", ["got old [1, 2]", "got new []", "undecodable", "got generated old [3]", "got generated new []"]),

@@ -10,7 +10,7 @@
     }
 
     /// For programs that come from `BlockNotificationCenter` (ATKit). Here arguments have names, also in posts.
-    @Suite(.serialized, .timeLimit(.minutes(25)))
+    @Suite(.serialized, .timeLimit(.minutes(10)))
     struct NotificationProtocolArgumentsTests {
         final class Listener: ImportObserver, Sendable {
             let heard = Events<String>()

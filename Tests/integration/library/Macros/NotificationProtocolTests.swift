@@ -95,7 +95,7 @@
         }
     }
 
-    @Suite(.serialized, .timeLimit(.minutes(25)))
+    @Suite(.serialized, .timeLimit(.minutes(10)))
     struct NotificationProtocolTests {
         @Test func methodsAreCalledInOrder() async throws {
             let test = try TestCenter()
