@@ -134,6 +134,7 @@ void __wrap_tidings__watch_remove(int32_t watch) { (void)watch; }
 
 // Their numbers; no thread has such small ones.
 int __wrap_tidings__thread_start(pthread_t *thread, void *(*body)(void *), void *argument, size_t stack) {
+    (void)stack;
     for (unsigned i = 0; i < HELPERS; i++) {
         if (helpers[i].body) continue;
         helpers[i].body = body;
