@@ -170,8 +170,8 @@ int tidings_open(const char *name, const tidings_configuration *configuration, t
 
 /// Leaves the center. The caller must close the publishers and observers of this handle before. NULL is ignored. Ends
 /// the handle's announcement, if it has one (`tidings_withdraw`).
-/// Bound: walk along the chunks; the kernel unmaps the file. Never waits; a handle that is announced or watches waits as
-/// `tidings_withdraw`.
+/// Bound: walk along the chunks; the kernel unmaps the file. Never waits, unless the handle is announced or watches:
+/// then as `tidings_withdraw`.
 void tidings_close(tidings_center *center);
 
 /// Deletes the center's file: no process can open it any more. In processes that have it open, the next post returns
