@@ -54,20 +54,30 @@ static bool count_records(const tidings_observer *o, const tidings__subscription
     return true;
 }
 
-uint64_t tidings__reader_passed(const tidings_observer *o, const tidings__subscription *sub, uint64_t position) {
+// How many records of the subscription's entry lie before `position`: those that the tally counts, and those of the
+// ring between its end and `position`. `*end`: where the tally ends. False: an eviction moved on during the walk.
+static bool count_before(const tidings_observer *o, const tidings__subscription *sub, uint64_t position,
+                         uint64_t *before, uint64_t *end) {
     const tidings__segment *s = &o->center->segment;
-    uint64_t count = 0, end, between;
-    // Repeated if an eviction moves on during the walk. After that the reader is lapped here, and counts by the tally.
-    for (int tries = 0; tries < 4; tries++) {
-        const uint64_t oldest = tidings__oldest(s);
-        tidings__tally_read(&s->names[sub->resolved].tally, &count, &end);
-        // Between the tally's `end` and `oldest` lies no record of this name.
-        if ((int64_t)(oldest - end) > 0) end = oldest;
-        const bool behind = (int64_t)(position - end) >= 0;
-        if (!count_records(o, sub, behind ? end : position, behind ? position : end, &between)) continue;
-        return behind ? count + between : count - between;
-    }
-    return count;
+    // `oldest` is read before the tally: all records evicted by then are in the tally. Between the tally's `end` and
+    // `oldest` lies no record of this name, and its slots may be reused.
+    const uint64_t oldest = tidings__oldest(s);
+    uint64_t between;
+    tidings__tally_read(&s->names[sub->resolved].tally, before, end);
+#ifndef MUTANT_READER_WALKS_EVICTED_RANGE  // Found by: interleaving lapped_readers
+    if ((int64_t)(oldest - *end) > 0) *end = oldest;
+#endif
+    const bool behind = (int64_t)(position - *end) >= 0;
+    if (!count_records(o, sub, behind ? *end : position, behind ? position : *end, &between)) return false;
+    *before += behind ? between : -between;
+    return true;
+}
+
+uint64_t tidings__reader_passed(const tidings_observer *o, const tidings__subscription *sub, uint64_t position) {
+    uint64_t before = 0, end;
+    // After a few evictions during the walk the reader is lapped here, and counts by the tally.
+    for (int tries = 0; tries < 4 && !count_before(o, sub, position, &before, &end); tries++) {}
+    return before;
 }
 
 // True if the subscription skipped this position, and has not accounted for it in another way since.
@@ -105,7 +115,7 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *sub = t->of[i];
-        uint64_t count, end, between;
+        uint64_t before, end;
         if (tidings__relaxed(&sub->fresh)) continue;
         if (sub->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE)
             sub->passed = 0;
@@ -114,23 +124,14 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
             settle_without_tally(o, sub);
             continue;
         }
-        // `oldest` is read before the tally: all records evicted by then are in the tally. Between the tally's `end`
-        // and `oldest` lies no record of this name, and its slots may be reused.
-        const uint64_t oldest = tidings__oldest(s);
-        tidings__tally_read(&s->names[sub->resolved].tally, &count, &end);
-#ifndef MUTANT_READER_WALKS_EVICTED_RANGE  // Found by: interleaving lapped_readers
-        if ((int64_t)(oldest - end) > 0) end = oldest;
-#endif
         // The first position that this subscription has not passed. The cursor may have gone back behind it for newer
         // ones.
         const uint64_t at = (int64_t)(sub->replayed - o->cursor) > 0 ? sub->replayed : o->cursor;
-        const bool behind = (int64_t)(at - end) >= 0;
-        if (!count_records(o, sub, behind ? end : at, behind ? at : end, &between)) return false;
-        const uint64_t passed = behind ? sub->passed - between : sub->passed + between;
+        if (!count_before(o, sub, at, &before, &end)) return false;
         sub->settled = end;
-        if ((int64_t)(count - passed) <= 0) continue;
-        sub->missed += count - passed;
-        sub->passed += count - passed;
+        if ((int64_t)(before - sub->passed) <= 0) continue;
+        sub->missed += before - sub->passed;
+        sub->passed = before;
         o->telling = true;
     }
     return true;
