@@ -5,9 +5,9 @@
 #include "center/center.h"
 #include "center/record_name.h"
 #include "platform/lock.h"
+#include "presence/report.h"
 #include "registry/observers.h"
 #include "registry/prefixes.h"
-#include "registry/presence.h"
 #include "ring/verdict.h"
 
 // True if one of these observers is a member of the entry.
@@ -61,32 +61,23 @@ static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
 
 // True if the notice "joined" is committed. Its participant may be stopped before it moves the report on, and an
 // observer that began after the commit never receives the notice.
-static bool has_joined(tidings__segment *s, uint32_t index, uint64_t report) {
-    const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
-    const int64_t passed = tidings__report_distance(report, oldest);
-    uint64_t at = passed < 0 ? oldest - (uint64_t)passed : oldest;
-    // Clamp: the words are untrusted.
-    if ((int64_t)(end - at) > (int64_t)s->shape.slots) at = end - s->shape.slots;
-    for (; (int64_t)(end - at) > 0; at++) {
-        if (tidings__slot_status(s, at) != TIDINGS__VALID) continue;
-        tidings__record record;
-        tidings__record_read(tidings__cell_at(s, at), &record);
-        if (record.flags & TIDINGS__RECORD_NOTICE && record.participant == index &&
-            tidings__slot_valid_after_copy(s, at))
-            return true;
-    }
-    return false;
+static bool has_joined(const tidings_center *center, uint32_t index, uint64_t report) {
+    uint64_t at;
+    const uint64_t end = tidings__report_span(center, report, &at);
+    while (at < end && !tidings__record_about(&center->segment, index, TIDINGS__RECORD_NOTICE, at)) at++;
+    return at < end;
 }
 
 // Adds what participant `index` has announced, if its announcement is that of this instance. False: the report has
 // changed meanwhile.
-static bool add_presence(tidings__segment *s, uint32_t index, uint64_t instance, tidings_participant_info *info) {
+static bool add_presence(tidings_center *center, uint32_t index, uint64_t instance, tidings_participant_info *info) {
+    tidings__segment *s = &center->segment;
     if (index >= tidings__presence_end(s)) return true;
     const tidings__presence *entry = &s->presence[index];
     const uint64_t report = tidings__acquire(&entry->report);
     const uint32_t state = tidings__report_state(report);
     const bool present = (state == TIDINGS__PRESENCE_PRESENT ||
-                          (state == TIDINGS__PRESENCE_JOINING && has_joined(s, index, report))) &&
+                          (state == TIDINGS__PRESENCE_JOINING && has_joined(center, index, report))) &&
                          tidings__acquire(&entry->announcement) == (instance | 1);
     uint64_t text[sizeof entry->role / 8];
     for (size_t i = 0; i < sizeof text / 8; i++) text[i] = tidings__relaxed(&entry->role[i]);
@@ -121,7 +112,7 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
     tidings__fence_acquire();
     // The entry was reused while it was read: there is no consistent description.
     if (tidings__relaxed(&p->instance) != instance) return -ENOENT;
-    for (int tries = 0; tries < PRESENCE_TRIES && !add_presence(s, index, instance, info); tries++) {}
+    for (int tries = 0; tries < PRESENCE_TRIES && !add_presence(center, index, instance, info); tries++) {}
     info->own = index == center->participant && tidings__center_joined(center, tidings__thread_self());
     info->alive = info->own || tidings__lock_held(tidings__segment_locks(s), index) != 0;
     return 0;

@@ -197,8 +197,7 @@ static int refuse_will(const tidings__segment *s, const tidings__class *class) {
 
 // Counts after the will's own chunk word: of two that are left at a time, one finds the other.
 static int check_share(const tidings__segment *s, uint32_t chunk) {
-    const tidings__class *class = s->geometry.classes;
-    while (chunk >= class->first + class->count) class ++;
+    const tidings__class *class = tidings__chunk_class(s, chunk);
     uint32_t wills = 0;
     for (uint32_t i = 0; i < class->count; i++)
         wills += tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i])) == TIDINGS__CHUNK_WILL;

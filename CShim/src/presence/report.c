@@ -135,9 +135,8 @@ static bool reporter_gone(tidings__segment *s, uint32_t reporter) {
            tidings__acquire(&entry->announcement) == instance && tidings__presence_dead(s, reporter);
 }
 
-// The positions at which a record of this report can lie: from `*at` to before the result.
-static uint64_t span(tidings_center *center, uint64_t report, uint64_t *at) {
-    tidings__segment *s = &center->segment;
+uint64_t tidings__report_span(const tidings_center *center, uint64_t report, uint64_t *at) {
+    const tidings__segment *s = &center->segment;
     const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, tidings__relaxed(&center->hint));
     const int64_t passed = tidings__report_distance(report, oldest);
     *at = passed < 0 ? oldest - (uint64_t)passed : oldest;
@@ -145,6 +144,13 @@ static uint64_t span(tidings_center *center, uint64_t report, uint64_t *at) {
     if ((int64_t)(end - *at) < 0) *at = end;
     if (end - *at > s->shape.slots) *at = end - s->shape.slots;
     return end;
+}
+
+bool tidings__record_about(const tidings__segment *s, uint32_t index, uint32_t kind, uint64_t position) {
+    if (tidings__slot_status(s, position) != TIDINGS__VALID) return false;
+    tidings__record record;
+    tidings__record_read(tidings__cell_at(s, position), &record);
+    return record.flags & kind && record.participant == index && tidings__slot_valid_after_copy(s, position);
 }
 
 static bool is_to_end(const tidings__report_budget *budget) {
@@ -161,11 +167,10 @@ static bool find_record(tidings_center *center, uint32_t index, uint64_t report,
     const uint32_t kind = tidings__report_state(report) == TIDINGS__PRESENCE_WILL ? TIDINGS__RECORD_WILL
                                                                                   : TIDINGS__RECORD_NOTICE;
     uint64_t at;
-    const uint64_t end = span(center, report, &at);
+    const uint64_t end = tidings__report_span(center, report, &at);
     bool revoked = false;
     for (; at < end; at++) {
-        tidings__slot_state status = tidings__slot_status(s, at);
-        if (status == TIDINGS__CLAIMED && !revoked) {
+        if (!revoked && tidings__slot_status(s, at) == TIDINGS__CLAIMED) {
             // A post takes microseconds. So waiting once for its end usually spares a revocation.
             tidings__pending_claim claim = {.at = UINT64_MAX};
             for (; budget->checks > 0 && !is_to_end(budget); budget->checks--) {
@@ -174,12 +179,8 @@ static bool find_record(tidings_center *center, uint32_t index, uint64_t report,
             }
             tidings__revoke_all(s, at, end);
             revoked = true;
-            status = tidings__slot_status(s, at);
         }
-        if (status != TIDINGS__VALID) continue;
-        tidings__record record;
-        tidings__record_read(tidings__cell_at(s, at), &record);
-        if (!(record.flags & kind) || record.participant != index || !tidings__slot_valid_after_copy(s, at)) continue;
+        if (!tidings__record_about(s, index, kind, at)) continue;
         *position = at;
         return true;
     }
@@ -246,7 +247,7 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
         case TIDINGS__PRESENCE_DYING:
         case TIDINGS__PRESENCE_WILL: {
             if (reporter != index && !take_over && !reporter_gone(s, reporter)) return -EINPROGRESS;
-            const uint64_t end = span(center, report, &position), searched = end - position;
+            const uint64_t end = tidings__report_span(center, report, &position), searched = end - position;
             if (searched > budget->positions) return -EINPROGRESS;
             budget->positions -= searched;
             // The position stays: records of earlier reporters lie at or after it. A position ahead of the frontier is

@@ -32,6 +32,11 @@ static inline tidings__report_budget tidings__report_budget_of(const tidings__se
 int tidings__report(tidings_center *center, uint32_t index, bool take_over, int64_t timeout_ns,
                     tidings__report_budget *budget);
 
+// The positions at which a record of this report can lie: from `*at` to before the result.
+uint64_t tidings__report_span(const tidings_center *center, uint64_t report, uint64_t *at);
+// True if a committed record of this kind (TIDINGS__RECORD_NOTICE or …_WILL) about participant `index` lies there.
+bool tidings__record_about(const tidings__segment *s, uint32_t index, uint32_t kind, uint64_t position);
+
 // True if the entry's participant is dead, or left a report unfinished.
 bool tidings__to_report(const tidings__segment *s, uint32_t index);
 

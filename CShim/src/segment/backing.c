@@ -9,7 +9,7 @@
 #include "platform/file.h"
 #include "segment/internal.h"
 
-static const tidings__class *class_of(const tidings__segment *segment, uint32_t chunk) {
+const tidings__class *tidings__chunk_class(const tidings__segment *segment, uint32_t chunk) {
     const tidings__geometry *geometry = &segment->geometry;
 #ifndef MUTANT_CHUNK_NUMBER_UNCHECKED  // Found by: fuzz image
     if (chunk >= geometry->chunk_count) return NULL;
@@ -21,7 +21,7 @@ static const tidings__class *class_of(const tidings__segment *segment, uint32_t 
 }
 
 uint8_t *tidings__chunk_bytes(const tidings__segment *segment, uint32_t chunk, uint64_t *capacity) {
-    const tidings__class *class = class_of(segment, chunk);
+    const tidings__class *class = tidings__chunk_class(segment, chunk);
     if (!class) return NULL;
     if (capacity) *capacity = class->size;
     return segment->base + class->offset + (uint64_t)(chunk - class->first) * class->size;

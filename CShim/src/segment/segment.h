@@ -150,6 +150,8 @@ int tidings__back_presence(tidings__segment *segment);
 // also changed header->names_backed.
 bool tidings__name_touched(tidings__segment *segment, uint32_t index);
 
+// The chunk's class; NULL if there is no such chunk.
+const tidings__class *tidings__chunk_class(const tidings__segment *segment, uint32_t chunk);
 // A chunk's address, and its size in bytes; NULL if there is no such chunk. Touch it only after `tidings__back_chunk`.
 uint8_t *tidings__chunk_bytes(const tidings__segment *segment, uint32_t chunk, uint64_t *capacity);
 
