@@ -78,9 +78,16 @@ static void settle(uint64_t at, uint64_t length) {
     pairs(1, at, length);
 }
 
-// Under a sanitizer the section may be cut short, before the death is reported, and there is no guard.
-static void report_what_is_left(void) {
+// No participant has a guard. One that is dead has been reported, in a section whose length this returns.
+static uint64_t begin_reporting(void) {
+    begin();
+    kill_and_reap(start_present());
+    const uint64_t length = length_of(reports_in_section);
+    // Under a sanitizer the section may be cut short, before the death is reported.
     if (!atomic_load(returned)) CHECK(tidings_reclaim(center) >= 0, "reclaim");
+    until_joined(1);
+    settle(0, length);
+    return length;
 }
 
 static void nothing_of_presence_is_left(void) {
@@ -124,12 +131,7 @@ void killed_anywhere_while_withdrawing(void) { killed_in(withdraws_in_section); 
 
 // No participant has a guard: the one that is asked to reports. Then it is killed, and this process does.
 void killed_anywhere_while_reporting(void) {
-    begin();
-    kill_and_reap(start_present());
-    const uint64_t length = length_of(reports_in_section);
-    report_what_is_left();
-    until_joined(1);
-    settle(0, length);
+    const uint64_t length = begin_reporting();
     const uint32_t kills = moments(MOMENTS, length);
     for (uint32_t kill = 0; kill < kills; kill++) {
         kill_and_reap(start_present());
@@ -148,12 +150,7 @@ void killed_anywhere_while_reporting(void) {
 
 // It stands still, and a guard takes over. Then it goes on, and reports nothing twice.
 void stopped_anywhere_while_reporting(void) {
-    begin();
-    kill_and_reap(start_present());
-    const uint64_t length = length_of(reports_in_section);
-    report_what_is_left();
-    until_joined(1);
-    settle(0, length);
+    const uint64_t length = begin_reporting();
     const uint32_t stops = moments(MOMENTS / 2, length);
     for (uint32_t stop = 0; stop < stops; stop++) {
         kill_and_reap(start_present());
