@@ -192,10 +192,14 @@ struct Observe: ParsableCommand {
 
     /// - Returns: what ends observing.
     private func observePresence(of center: Center, _ finish: Finish) throws -> () -> Void {
-        let printer = PresencePrinter(format: format, limit: count, finish: finish)
+        let lines = LineOutput(limit: count, finish: finish)
         let changes = try center.presence().register()
         Terminal.note("observing presence in center \(options.center)")
-        let task = Task { for await change in changes { printer.handle(change) } }
+        let task = Task { [format] in
+            for await change in changes {
+                lines.print(format == .json ? PresenceLine.json(change) : PresenceLine.pretty(change))
+            }
+        }
         return { task.cancel() }
     }
 

@@ -5,15 +5,13 @@ import Tidings
 final class NotificationPrinter: Sendable {
     private let format: Observe.Format
     private let command: String?
-    private let finish: Finish
-    private let left: Locked<Int?>
+    private let lines: LineOutput
     private let underWay = Locked<UInt64?>(nil)
 
     init(format: Observe.Format, command: String?, limit: Int?, finish: Finish) {
         self.format = format
         self.command = command
-        self.finish = finish
-        left = Locked(limit)
+        lines = LineOutput(limit: limit, finish: finish)
     }
 
     /// The sequence number of the notification whose command is running.
@@ -21,21 +19,9 @@ final class NotificationPrinter: Sendable {
 
     /// Handles a notification. Called by an observer's closure: on one thread at a time, in order.
     func handle(_ notification: Center.Notification) {
-        guard !finish.hasEnded else { return }
-        do {
-            try Terminal.print(format == .json ? Self.json(notification) : Self.pretty(notification))
+        lines.print(format == .json ? Self.json(notification) : Self.pretty(notification)) {
             if let command { try run(command, for: notification) }
-        } catch is BrokenPipe {
-            return finish.end(.brokenPipe)
-        } catch {
-            return finish.end(.failed("\(error)"))
         }
-        let isLast = left.withLock { left in
-            guard let count = left else { return false }
-            left = count - 1
-            return count == 1
-        }
-        if isLast { finish.end(.complete) }
     }
 
     /// `12:34:56.789012 #42 com.example.changed [subject] {"volume":0.5} from 4711 (player)`

@@ -1,34 +1,7 @@
 import Tidings
 
-/// Prints changes of presence, and ends the command at the limit.
-final class PresencePrinter: Sendable {
-    private let format: Observe.Format
-    private let finish: Finish
-    private let left: Locked<Int?>
-
-    init(format: Observe.Format, limit: Int?, finish: Finish) {
-        self.format = format
-        self.finish = finish
-        left = Locked(limit)
-    }
-
-    func handle(_ change: Center.PresenceChange) {
-        guard !finish.hasEnded else { return }
-        do {
-            try Terminal.print(format == .json ? Self.json(change) : Self.pretty(change))
-        } catch is BrokenPipe {
-            return finish.end(.brokenPipe)
-        } catch {
-            return finish.end(.failed("\(error)"))
-        }
-        let isLast = left.withLock { left in
-            guard let count = left else { return false }
-            left = count - 1
-            return count == 1
-        }
-        if isLast { finish.end(.complete) }
-    }
-
+/// A change of presence as a line.
+enum PresenceLine {
     private static func parts(_ change: Center.PresenceChange) -> (event: String, participant: Center.Participant) {
         switch change {
         case .joined(let participant): ("joined", participant)
