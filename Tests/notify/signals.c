@@ -91,8 +91,8 @@ void a_handler_that_posts_to_an_ended_center_returns(void) {
     atomic_store(&status_in_handler, NOTIFY_STATUS_OK);
     catch_signal(SIGUSR1, posts_to_ended_center);
     OK(notify_resume(token));
-    // The posts above may be delivered only now. With NOTIFY_OPT_REGEN a handler must not post to a removed center above
-    // code that holds the heap's lock, as the leak check at the end of the process does.
+    // The posts above may be delivered only now. With NOTIFY_OPT_REGEN a handler must not post to a removed center
+    // above code that holds the heap's lock, as the leak check at the end of the process does.
     catch_signal(SIGUSR1, SIG_IGN);
     CHECK(atomic_load(&status_in_handler) == NOTIFY_STATUS_SERVER_NOT_FOUND, "%u", atomic_load(&status_in_handler));
 }
