@@ -48,7 +48,8 @@ static void killed_in(act act) {
                   (unsigned long)at, (unsigned long)length);
         }
     }
-    CHECK(delivered_anyway < kills, "every one came: none was killed before its commit");
+    // Under a sanitizer there are one or two kills, and each may come after the commit.
+    CHECK(SANITIZED || delivered_anyway < kills, "every one came: none was killed before its commit");
     // An observer of all names that has been lapped counts the same, to the last one.
     const account seen = drain(bystander);
     const uint64_t expected = (act.full ? kills + 1 : 2 * kills + 2) + delivered_anyway;
