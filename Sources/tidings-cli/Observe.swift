@@ -195,12 +195,17 @@ struct Observe: ParsableCommand {
         let lines = LineOutput(limit: count, finish: finish)
         let changes = try center.presence().register()
         Terminal.note("observing presence in center \(options.center)")
+        let ended = DispatchSemaphore(value: 0)
         let task = Task { [format] in
             for await change in changes {
                 lines.print(format == .json ? PresenceLine.json(change) : PresenceLine.pretty(change))
             }
+            ended.signal()
         }
-        return { task.cancel() }
+        return {
+            task.cancel()
+            _ = ended.wait(timeout: .now() + .seconds(1))
+        }
     }
 
     /// Waits for a line or a command in progress, but for one second at most: the program that reads the output may
