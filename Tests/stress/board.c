@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-const char *const names[NAMES] = {"chatty",  "shared.a", "shared.b",   "rare",
-                                  "state.a", "state.b",  "stress.end", "stress.turn"};
+const char *const names[NAMES + 1] = {"chatty",     "shared.a",    "shared.b",           "rare", "state.a", "state.b",
+                                      "stress.end", "stress.turn", TIDINGS_PRESENCE_NAME};
 const char *const subjects[SUBJECTS] = {NULL, "one", "two"};
 
 board *all;
@@ -88,6 +88,11 @@ void hand_close(hand *h) {
 
 static const uint8_t *pattern_of(uint32_t id) { return all->pool + id * 64u % (1u << 16); }
 
+void stamp_write(uint8_t *bytes, const stamp *stamp) {
+    memcpy(bytes, stamp, sizeof *stamp);
+    memcpy(bytes + sizeof *stamp, pattern_of(stamp->id), stamp->size - sizeof *stamp);
+}
+
 int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t deadline, bool reserve) {
     const uint32_t id = atomic_fetch_add(&all->next, 1);
     if (id >= atomic_load(&all->limit)) return NO_MORE;
@@ -109,10 +114,7 @@ int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t 
         OK(result);
         bytes = reservation.bytes;
     }
-    if (size) {
-        memcpy(bytes, &stamp, sizeof stamp);
-        memcpy(bytes + sizeof stamp, pattern_of(id), size - sizeof stamp);
-    }
+    if (size) stamp_write(bytes, &stamp);
     atomic_store(&e->state, INTENDED);
     const tidings_post_options options = {.flags = retained ? TIDINGS_POST_RETAIN : 0, .timeout_ns = deadline};
     uint64_t sequence = 0;
@@ -191,6 +193,10 @@ void log_event(logger *l, event e) {
                 return;
             }
             if (!(e.flags & (EMPTY | OF_OLD)) && plant_is("exchange")) e.sequence--;
+        }
+        if (e.kind == MESSAGE && e.publisher == NOTICES && l->seat == &all->seats[WITNESS]) {
+            if (e.id % 4 != TIDINGS_PRESENCE_JOINED && plant_is("mute")) return;
+            if (plant_is("again")) append(l->seat, e);
         }
         if (e.kind == MISSED && plant_is("fewer")) e.id--;
         if (e.kind == MISSED && plant_is("more")) e.id++;

@@ -35,11 +35,13 @@
 enum { CHATTY, SHARED_A, SHARED_B, RARE, STATE_A, STATE_B, END, TURN, NAMES };
 #define SUBJECTS 3  // none, and two
 #define PUBLISHERS (NAMES * SUBJECTS)
-#define FILTERS (PUBLISHERS + 1)  // a name and subject, where no subject means any; and everything:
-#define EVERYTHING PUBLISHERS
+// A name and subject, where no subject means any; and two more:
+#define NOTICES PUBLISHERS  // also the publisher of a notice of presence
+#define EVERYTHING (PUBLISHERS + 1)
+#define FILTERS (PUBLISHERS + 2)
 #define NO_PUBLISHER 0xff
 
-extern const char *const names[NAMES];
+extern const char *const names[NAMES + 1];  // the last one: of the notices
 extern const char *const subjects[SUBJECTS];
 
 static inline bool matches(uint8_t filter, uint8_t publisher) {
@@ -48,12 +50,14 @@ static inline bool matches(uint8_t filter, uint8_t publisher) {
 }
 
 // A post, from before it is tried. Its number in the table is in its payload.
-enum { NOT_YET, INTENDED, RETURNED, REFUSED, UNPLACED, SEEN };  // UNPLACED: returned, but its position is unknown
+// UNPLACED: returned, but its position is unknown. LEFT_AS_WILL: the library posts it if its process dies.
+enum { NOT_YET, INTENDED, RETURNED, REFUSED, UNPLACED, LEFT_AS_WILL, SEEN };
 typedef struct entry {
     _Atomic uint32_t state;
     uint32_t row, number, size;
     int32_t pid;
     uint8_t publisher, retained;  // retained and empty: the value is cleared
+    bool will;                    // a last will: `number` is one more than that of its announcement
     uint64_t after;               // some post had returned with the sequence before this one when this began
     uint64_t sequence;
 } entry;
@@ -61,6 +65,21 @@ typedef struct entry {
 typedef struct stamp {
     uint32_t round, id, row, number, size;
 } stamp;
+
+// An announcement, from before it is tried. Its role is the round and its number.
+enum { ANNOUNCING = 1, NOT_ANNOUNCED, PRESENT, LEAVING, GONE };
+#define ANNOUNCEMENTS 16384u
+typedef struct announcement {
+    _Atomic uint32_t state;  // what its process has done
+    uint32_t actor;          // of the director; FORKED: a child of a poster
+    int32_t pid;
+    uint32_t will;          // its number among the posts, or ABSENT
+    bool watches;           // it only watches: no notice is about it
+    _Atomic uint64_t id;    // of the library; 0: no notice was received
+    _Atomic uint32_t told;  // a bit for each event that the witness was told, and for the will
+} announcement;
+#define FORKED ABSENT
+#define WILL_TOLD 4u  // beside TIDINGS_PRESENCE_JOINED, …_CLOSED, …_DIED
 
 enum {
     OPENED,
@@ -79,7 +98,8 @@ typedef struct event {
     uint8_t publisher;  // what came, or the filter that was added
     uint8_t flags;      // OF_OLD: of an earlier round; EMPTY: no stamp, `id` is the poster's pid. OPENED:
                         // TIDINGS_OBSERVE_…; ADDED: TIDINGS_ADD_…
-    uint32_t id;        // MISSED: how many; ADDED: the width of the span in which it begins
+    uint32_t id;        // MISSED: how many; ADDED: the width of the span in which it begins; NOTICES: 4 times the
+                        // number of the announcement, and the event
     uint64_t sequence;  // ADDED: where that span begins
 } event;
 
@@ -104,6 +124,9 @@ typedef struct board {
     _Atomic uint64_t latest[POSTERS];  // one more than the last sequence
     _Atomic bool row_ended[ROWS];
     int32_t orphan[ORPHANS];
+    _Atomic uint32_t announced;
+    _Atomic uint32_t announcement_of[POSTERS + OBSERVERS];  // the announcement of each actor now, or ABSENT
+    announcement announcements[ANNOUNCEMENTS];
     entry entries[ENTRIES];
     seat seats[SEATS];
     uint8_t pool[POOL];
@@ -141,13 +164,31 @@ void hand_close(hand *h);
 void hand_renew(hand *h);  // another posting thread from here on
 enum { POSTED, HELD_BACK, NO_MORE };
 int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t deadline, bool reserve);
+// Begins a payload with its stamp, and fills it.
+void stamp_write(uint8_t *bytes, const stamp *stamp);
 // The stamp of what came, whole or the process ends; false if it is empty.
 bool stamp_read(const void *payload, size_t size, stamp *stamp);
+
+// MARK: Presence (presence.c)
+
+// Announces this process by chance, with a last will or without one, or lets it watch. In rounds with a witness only.
+void presence_begin(uint32_t actor, tidings_center *center, chance *c);
+// The announcement of this process ends. A process that closes its center calls this instead of `tidings_close`.
+void presence_close(tidings_center *center);
+// Withdraws; or announces itself, if it is not announced.
+void presence_change(uint32_t actor, tidings_center *center, chance *c);
+// A forked child is not announced.
+void presence_forked(void);
+// Reads a notice into an event. `witness`: the calm waits for what it is told.
+void presence_note(const tidings_delivery *d, bool witness, event *e);
+void presence_note_will(const tidings_delivery *d, bool witness, const stamp *stamp);
 
 // MARK: Actors
 
 void poster_main(uint32_t number, uint32_t incarnation);
 void observer_main(uint32_t number, uint32_t incarnation);
+// Of the director, which has ended all others: the witness is told the rest, from a sequence on.
+void witness_rest(tidings_center *center, uint64_t from);
 
 typedef struct logger {
     seat *seat;

@@ -6,7 +6,7 @@
 
 typedef struct totals {
     uint64_t posts, refused, deliveries, kept, missed, kills, stops, unknown, sleepers, rounds, states, forks, execs,
-        reopened, cancelled;
+        reopened, cancelled, joined, closed, died, wills;
 } totals;
 extern totals total;
 
@@ -41,7 +41,8 @@ extern uint32_t violations;
 // MARK: One round (round.c)
 void round_run(venue *v, chance *c);
 uint64_t seconds_now(void);
-extern uint64_t longest_ms[3];  // a gust, until its posters had gone, until it was calm
+bool actor_is(uint32_t actor, int32_t pid);  // the process of this actor has this number
+extern uint64_t longest_ms[3];               // a gust, until its posters had gone, until it was calm
 
 // MARK: What it was (truth.c, check.c)
 
@@ -67,5 +68,12 @@ void check_states(venue *v);
 // The newest kept of a name before a position; false: none.
 bool newest_kept(const venue *v, uint8_t name, uint64_t before, uint64_t *sequence, uint32_t *id, uint32_t *round);
 void check_leaks(venue *v, bool turned);
+
+// MARK: Presence (presence.c)
+
+// How many notices and wills of ended processes the witness has not been told. `*guards`: how many processes watch.
+uint32_t presence_owed(uint32_t *guards);
+void check_present(void);   // in a calm: no process that lives has been reported
+void check_presence(void);  // at the end: each joining, leaving, death and will once, as it was
 
 #endif

@@ -30,7 +30,7 @@ static void remove_directory(void) {
     char path[600];
     DIR *directory = opendir(all->directory);
     for (struct dirent *d; directory && (d = readdir(directory));) {
-        if (strncmp(d->d_name, "stress", 6) != 0 && !strstr(d->d_name, "stress-")) continue;
+        if (d->d_name[0] == '.') continue;
         snprintf(path, sizeof path, "%s/%s", all->directory, d->d_name);
         unlink(path);
     }
@@ -76,7 +76,7 @@ static int stress(uint64_t seed, uint64_t posts, uint64_t seconds, const char *p
         venues[i].center = center_join(false);
         hand_open(&venues[i].hand, venues[i].center, 0, chance_of(seed, 2, i));
     }
-    if (plant && strcmp(plant, "hang") == 0) hang_timeout_s = 5;
+    if (plant && (strcmp(plant, "hang") == 0 || strcmp(plant, "intestate") == 0)) hang_timeout_s = 5;
     chance c = chance_of(seed, 3, 3);
     const uint64_t begun = seconds_now();
     uint64_t told = begun, revoked = 0;
@@ -91,14 +91,15 @@ static int stress(uint64_t seed, uint64_t posts, uint64_t seconds, const char *p
     printf("stress: seed %lu: %lu rounds, %lu s: %lu posts, %lu refused, %lu of unknown fate; %lu deliveries, %lu "
            "missed, %lu kept ones shown, %lu states, %lu looked at in a calm; %lu kills, "
            "%lu stops, %u forks, %u execs, %u reopened, %u cancelled, %lu revoked; longest gust %lu ms, its end %lu "
-           "ms, until calm %lu ms: %u violations\n",
+           "ms, until calm %lu ms; %lu joined, %lu closed, %lu died, %lu last wills: %u violations\n",
            (unsigned long)seed, (unsigned long)total.rounds, (unsigned long)(seconds_now() - begun),
            (unsigned long)total.posts, (unsigned long)total.refused, (unsigned long)total.unknown,
            (unsigned long)total.deliveries, (unsigned long)total.missed, (unsigned long)total.kept,
            (unsigned long)total.states, (unsigned long)total.sleepers, (unsigned long)total.kills,
            (unsigned long)total.stops, atomic_load(&all->forks), atomic_load(&all->execs), atomic_load(&all->reopened),
            atomic_load(&all->cancelled), (unsigned long)revoked, (unsigned long)longest_ms[0],
-           (unsigned long)longest_ms[1], (unsigned long)longest_ms[2], violations);
+           (unsigned long)longest_ms[1], (unsigned long)longest_ms[2], (unsigned long)total.joined,
+           (unsigned long)total.closed, (unsigned long)total.died, (unsigned long)total.wills, violations);
     return violations > 0;
 }
 
@@ -119,7 +120,11 @@ static const struct fault {
     {"refuse", "refused: "},             // a post that was none, it says
     {"stale", "kept: "},                 // what it was shown as kept
     {"state", "kept: "},
-    {"leak", "leak: "},  // an observer that is never closed
+    {"leak", "leak: "},                    // an observer that is never closed
+    {"mute", "neither closed nor died"},   // a notice of an end
+    {"again", "presence: told twice"},     // a notice
+    {"linger", "presence: closed, and "},  // a process that leaves, and doesn't say so
+    {"intestate", "wills not told"},       // a last will that it says it left
 };
 
 static struct {

@@ -55,12 +55,14 @@ static uint8_t add(watch *w, uint8_t filter, uint32_t flags) {
 
 static uint8_t some_filter(chance *c) {
     if (chance_below(c, 8) == 0) return EVERYTHING;
+    if (chance_below(c, 12) == 0) return NOTICES;
     const uint8_t name = (uint8_t)chance_below(c, STATE_B + 1);
     return (uint8_t)(name * SUBJECTS + (chance_below(c, 3) ? 0 : chance_below(c, name >= STATE_A ? 1 : SUBJECTS)));
 }
 
 static uint32_t some_flags(chance *c, uint8_t filter) {
-    return filter != EVERYTHING && filter / SUBJECTS >= STATE_A && chance_below(c, 2) ? TIDINGS_ADD_RETAINED : 0;
+    const uint8_t name = filter / SUBJECTS;
+    return (name == STATE_A || name == STATE_B) && chance_below(c, 2) ? TIDINGS_ADD_RETAINED : 0;
 }
 
 static void begin(watch *w) {
@@ -108,12 +110,18 @@ static bool note(watch *w, const tidings_delivery *d) {
         return false;
     }
     e.kind = d->flags & TIDINGS_DELIVERY_RETAINED ? KEPT : MESSAGE;
+    if (d->flags & TIDINGS_DELIVERY_PRESENCE) {
+        presence_note(d, w->seat == WITNESS, &e);
+        log_event(&w->log, e);
+        return false;
+    }
     e.publisher = publisher_of(d);
     stamp stamp;
     if (d->size > sizeof stamp && plant_is("alter")) ((uint8_t *)(uintptr_t)d->payload)[d->size - 1] ^= 1;
     if (stamp_read(d->payload, d->size, &stamp)) {
         e.id = stamp.id;
         if (stamp.round != all->round) e.flags = OF_OLD;
+        if (e.kind == MESSAGE) presence_note_will(d, w->seat == WITNESS, &stamp);
         if (e.kind == KEPT && all->witnessed && plant_is("stale")) e.sequence--;
     } else {
         e.id = (uint32_t)d->pid;
@@ -143,7 +151,7 @@ static void fork_and_try(watch *w) {
 
 static int act(watch *w) {
     chance *c = &w->chance;
-    switch (chance_below(c, 10)) {
+    switch (chance_below(c, 12)) {
         case 0: return REOPEN;
         case 1: return w->threaded ? REOPEN : REOPEN_CENTER;
         case 2: fork_and_try(w); return GO_ON;
@@ -159,6 +167,10 @@ static int act(watch *w) {
             log_event(&w->log, (event){.kind = REMOVED, .mask = (uint8_t)(1u << slot)});
             return GO_ON;
         }
+        case 7:
+        case 8:
+            if (!w->threaded && !seat_reads_only(w->seat)) presence_change(POSTERS + w->number, w->center, c);
+            return GO_ON;
         default: {
             if (w->lossless) return GO_ON;
             const uint8_t filter = some_filter(c);
@@ -224,8 +236,9 @@ static void *watches(void *argument) {
         const int what = observe(w);
         if (what == FINISHED) break;
         if (what == REOPEN_CENTER) {
-            tidings_close(w->center);
+            presence_close(w->center);
             w->center = center_join(seat_reads_only(w->seat));
+            if (!seat_reads_only(w->seat)) presence_begin(POSTERS + w->number, w->center, &w->chance);
         }
         if (what == EXECUTE) {
             atomic_fetch_add(&all->execs, 1);
@@ -246,10 +259,22 @@ void observer_main(uint32_t number, uint32_t incarnation) {
             (watch){.number = number, .seat = seat, .incarnation = incarnation, .threaded = threaded, .center = center};
         watch_of[i].chance = chance_of(all->seed + 71, all->round * 100000u + incarnation, seat);
     }
+    if (number < OBSERVERS && !seat_reads_only(number)) presence_begin(POSTERS + number, center, &watch_of[0].chance);
     pthread_t second;
     if (threaded) CHECK(pthread_create(&second, NULL, watches, &watch_of[1]) == 0, "no thread");
     watches(&watch_of[0]);
     if (threaded) pthread_join(second, NULL);
-    tidings_close(watch_of[0].center);
+    if (chance_below(&watch_of[0].chance, 2)) presence_close(watch_of[0].center);
     _exit(0);
+}
+
+void witness_rest(tidings_center *center, uint64_t from) {
+    watch w = {.seat = WITNESS, .center = center, .log.seat = &all->seats[WITNESS]};
+    OK(tidings_observer_open(center, TIDINGS_OBSERVE_LOSSLESS, &w.observer));
+    OK(tidings_observer_seek(w.observer, from));
+    log_event(&w.log, (event){.kind = OPENED, .flags = TIDINGS_OBSERVE_LOSSLESS});
+    add(&w, EVERYTHING, TIDINGS_ADD_HISTORY);
+    for (tidings_delivery d; tidings_next(w.observer, 0, &d) == 0;) note(&w, &d);
+    tidings_observer_close(w.observer);
+    log_event(&w.log, (event){.kind = CLOSED});
 }

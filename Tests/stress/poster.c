@@ -54,15 +54,17 @@ static void fork_away(hand *h, bool other_threads) {
     const pid_t child = fork();
     if (child != 0) _exit(child < 0);
     alarm(300);
+    presence_forked();
     const uint32_t orphan = atomic_fetch_add(&all->orphans, 1);
     if (orphan < ORPHANS) __atomic_store_n(&all->orphan[orphan], getpid(), __ATOMIC_RELEASE);
     hand_renew(h);
+    presence_begin(FORKED, h->center, &h->chance);
     for (uint64_t posts = chance_below(&h->chance, 400); posts > 0 && post_one(h) != NO_MORE; posts--) {}
     const bool leaves = chance_below(&h->chance, 2) && !other_threads;
     atomic_store(&all->row_ended[h->row], true);
     if (leaves) {
         hand_close(h);
-        tidings_close(h->center);
+        presence_close(h->center);
     }
     _exit(0);
 }
@@ -97,12 +99,15 @@ static void *posts(void *argument) {
             const uint32_t row = h.row;
             hand_close(&h);
             if (!w->threaded) {
-                tidings_close(w->center);
+                presence_close(w->center);
                 w->center = center_join(false);
+                presence_begin(w->number, w->center, &h.chance);
             }
             hand_open(&h, w->center, w->number, h.chance);
             h.alone = !w->threaded;
             atomic_store(&all->row_ended[row], true);
+        } else if (next < 60) {
+            if (!w->threaded) presence_change(w->number, w->center, &h.chance);
         } else if (next < 300) {
             usleep((useconds_t)chance_below(&h.chance, 700));  // a pause in which observers fall asleep
         }
@@ -119,10 +124,12 @@ void poster_main(uint32_t number, uint32_t incarnation) {
     for (int i = 0; i < 2; i++)
         crews[i] = (crew){number, number % 4 == 0, center,
                           chance_of(all->seed + 17, all->round * 100000u + incarnation, number * 2 + (uint32_t)i)};
+    presence_begin(number, center, &crews[0].chance);
     pthread_t second;
     if (crews[0].threaded) CHECK(pthread_create(&second, NULL, posts, &crews[1]) == 0, "no thread");
     posts(&crews[0]);
     if (crews[0].threaded) pthread_join(second, NULL);
-    tidings_close(crews[0].center);
+    // Otherwise a participant that is announced dies.
+    if (chance_below(&crews[0].chance, 4)) presence_close(crews[0].center);
     _exit(0);
 }

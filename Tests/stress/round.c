@@ -34,6 +34,7 @@ static void took(int phase, uint64_t since_us) {
     if (ms > longest_ms[phase]) longest_ms[phase] = ms;
 }
 uint64_t seconds_now(void) { return now_us() / 1000000; }
+bool actor_is(uint32_t actor, int32_t pid) { return actor < ACTORS && actors[actor].pid == pid; }
 
 static void end_all(void) {
     for (int i = 0; i < ACTORS; i++)
@@ -190,8 +191,11 @@ static void calm_down(venue *v, uint32_t gust) {
     memset(before, 0, sizeof before);
     const uint64_t since = seconds_now(), begun = now_us();
     for (uint32_t same = 0; same < 3;) {
-        CHECK(tidings_reclaim(v->center) >= 0, "reclaim");
-        const bool calm = is_calm(v, counts);
+        uint32_t guards;
+        const uint32_t owed = presence_owed(&guards);
+        // It reports the dead, too: only if no process watches that should.
+        if (owed == 0 || guards == 0) CHECK(tidings_reclaim(v->center) >= 0, "reclaim");
+        const bool calm = owed == 0 && is_calm(v, counts);
         same = calm && memcmp(counts, before, sizeof counts) == 0 ? same + 1 : 0;
         memcpy(before, counts, sizeof counts);
         if (seconds_now() - since > hang_timeout_s) {
@@ -201,13 +205,16 @@ static void calm_down(venue *v, uint32_t gust) {
                 if (mode == STARTING || (mode == RUNNING && !sleeps(atomic_load(&all->seats[s].thread))))
                     snprintf(who + strlen(who), sizeof who - strlen(who), " %u", s);
             }
-            violation("hang: it doesn't become calm; awake or not there:%s (round %u)", who, all->round);
+            violation("hang: it doesn't become calm; awake or not there:%s; %u notices and wills not told, %u guards "
+                      "(round %u)",
+                      who, owed, guards, all->round);
             end_all();
         }
         // A reader that waits for an unfinished post, with nothing behind it, looks every 10 ms.
         usleep(!calm ? 200 : all->slots == OBSERVABLE_SLOTS ? 5000 : 0);
     }
     took(2, begun);
+    check_present();
     for (uint32_t s = 0; s < SEATS; s++) all->seats[s].calm_at[gust] = counts[s];
     tidings_statistics statistics;
     OK(tidings_statistics_get(v->center, &statistics));
@@ -255,6 +262,9 @@ static void board_clear(venue *v, bool witnessed) {
     memset(all->orphan, 0, sizeof all->orphan);
     atomic_store(&all->rows, 0);
     atomic_store(&all->orphans, 0);
+    memset((void *)all->announcements, 0, sizeof all->announcements);
+    atomic_store(&all->announced, 0);
+    for (int i = 0; i < POSTERS + OBSERVERS; i++) atomic_store(&all->announcement_of[i], ABSENT);
     orphans_reaped = 0;
     for (uint32_t s = 0; s < SEATS; s++) {
         atomic_store(&all->seats[s].count, 0);
@@ -277,10 +287,10 @@ void round_run(venue *v, chance *c) {
         CHECK(pipe(gust_pipe) == 0, "pipe: %s", strerror(errno));
         atomic_store(&all->calm, false);
         if (gust == 0) {
-            for (uint32_t i = POSTERS; i < (all->witnessed ? ACTORS : ACTORS - 1u); i++)
-                start(i, chance_below(c, 4) == 0);
-            // It is to hear of everything.
+            // First: the witness is to be told of each announcement.
+            if (all->witnessed) start(ACTORS - 1, chance_below(c, 4) == 0);
             while (all->witnessed && atomic_load(&all->seats[WITNESS].mode) != RUNNING) usleep(100);
+            for (uint32_t i = POSTERS; i < ACTORS - 1; i++) start(i, chance_below(c, 4) == 0);
         }
         atomic_fetch_add(&all->limit, GUST_POSTS);
         for (uint32_t i = 0; i < POSTERS; i++) start(i, chance_below(c, 4) == 0);
@@ -288,7 +298,9 @@ void round_run(venue *v, chance *c) {
         calm_down(v, gust);
     }
     end_round(v);
+    // No process watches now: this call reports all that have died.
     CHECK(tidings_reclaim(v->center) >= 0, "reclaim");
+    if (all->witnessed) witness_rest(v->center, all->entries[atomic_load(&all->limit) - 1].sequence);
     // Turned now and then: what is only in the ring goes, and what is left then is left for good.
     const bool turned = v->visits++ % 4 == 0;
     if (turned) {
@@ -299,6 +311,7 @@ void round_run(venue *v, chance *c) {
     }
     atomic_store(&all->row_ended[v->hand.row], true);
     truth_find(v);
+    if (all->witnessed) check_presence();
     check_seats(v);
     check_states(v);
     truth_leave(v);

@@ -34,7 +34,7 @@ static void put(uint32_t id) {
 static void seen(uint32_t id, uint64_t sequence, uint8_t publisher, const char *who) {
     entry *e = &all->entries[id];
     const uint32_t how = atomic_load(&e->state);
-    if (how == INTENDED) {
+    if (how == INTENDED || how == LEFT_AS_WILL) {
         e->sequence = sequence;
         atomic_store(&e->state, SEEN);
         put(id);
@@ -70,6 +70,13 @@ static void seen_empty(const event *e) {
     violation("something empty came at sequence %lu that was never posted", (unsigned long)e->sequence);
 }
 
+// The witness is told first; `was_message` compares the other observers' notices.
+static void notice_seen(const event *e) {
+    if (e->sequence < what_was.base || e->sequence >= what_was.end) return;
+    place *p = &what_was.at[e->sequence - what_was.base];
+    if (p->publisher == NO_PUBLISHER) *p = (place){.id = e->id, .round = all->round, .publisher = NOTICES};
+}
+
 static void prepare(venue *v) {
     truth *t = &what_was;
     tidings_statistics statistics;
@@ -97,7 +104,9 @@ static void see_all(bool empty) {
             if ((e->kind != MESSAGE && e->kind != KEPT) || e->flags & OF_OLD ||
                 (e->flags & EMPTY) != (empty ? EMPTY : 0))
                 continue;
-            if (empty)
+            if (e->publisher == NOTICES)
+                notice_seen(e);
+            else if (empty)
                 seen_empty(e);
             else
                 seen(e->id, e->sequence, e->publisher, who);
@@ -121,7 +130,7 @@ void truth_find(venue *v) {
     memset(t->unknown, 0, sizeof t->unknown);
     for (uint64_t i = v->begins - t->base; i < t->end - t->base; i++) {
         const place *p = &t->at[i];
-        if (p->publisher == NO_PUBLISHER || p->round != all->round) continue;
+        if (p->publisher == NO_PUBLISHER || p->publisher == NOTICES || p->round != all->round) continue;
         if (p->number <= last[p->row])
             violation("order: of poster %u, number %u comes after %u", p->row, p->number, last[p->row]);
         last[p->row] = p->number;
@@ -159,7 +168,9 @@ void truth_leave(venue *v) {
         struct keep keep = {0};
         keep.set = newest_kept(v, n, t->end, &keep.sequence, &keep.id, &keep.round);
         // Perhaps cleared by an unknown poster: the check has seen to it that this may be.
-        if (n == STATE_A || n == STATE_B) keep.set = keep.set && states[GUSTS - 1][n].result == 0;
+        // A last will that was posted after the last calm is a newer value.
+        if ((n == STATE_A || n == STATE_B) && keep.sequence < calm_ends[GUSTS - 1])
+            keep.set = keep.set && states[GUSTS - 1][n].result == 0;
         v->keeps[n] = keep;
     }
 }
