@@ -121,6 +121,18 @@ static void look_round(tidings__guard *guard, const waits *before, waits *w) {
     }
 }
 
+// Wakes the guards that sleep on the life words of a dead participant. The kernel wakes one sleeper of each word. That
+// may be a guard that was poked and has not run since: it still sleeps on the words that it watched before, and two
+// participants may have joined in between. So each guard that was woken looks at the whole table (invariant P5).
+static void pass_on(tidings__segment *s) {
+    const uint32_t end = tidings__presence_end(s);
+    for (uint32_t i = 0; i < end; i++) {
+        if (!tidings__to_report(s, i)) continue;
+        tidings__presence_line *line = tidings__presence_line_at(s, i);
+        for (uint32_t k = 0; k < 2 * WATCHED; k += 2) tidings__futex_wake(&line->life[k], TIDINGS__LIFE_WAKES);
+    }
+}
+
 void tidings__guard_set_life(const tidings__guard *guard, uint32_t life) {
     tidings__presence_line *line = tidings__presence_line_at(&guard->center->segment, guard->center->participant);
     for (uint32_t i = 0; i < 4; i += 2) {
@@ -148,7 +160,10 @@ void tidings__guard_run(tidings__guard *guard) {
             tidings__guard_set_life(guard, TIDINGS__LIFE_DIED);
             w->ended = true;
         }
-        if (state == TIDINGS__GUARD_WATCHES && !w->ended) look_round(guard, before, w);
+        if (state == TIDINGS__GUARD_WATCHES && !w->ended) {
+            look_round(guard, before, w);
+            pass_on(&center->segment);
+        }
         if (w->ended || state != TIDINGS__GUARD_WATCHES) {
             w->count = 1;
             w->unfinished_count = 0;
@@ -158,6 +173,7 @@ void tidings__guard_run(tidings__guard *guard) {
         before = w;
         w = last;
     }
+    pass_on(&center->segment);
 }
 
 static void *body(void *argument) {

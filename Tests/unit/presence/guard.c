@@ -1,6 +1,9 @@
 #include "presence/guard.h"
 
+#include <sched.h>
+
 #include "entries.h"
+#include "platform/futex.h"
 
 TEST(the_two_living_participants_before_one_are_poked) {
     tidings_center *center = NULL;
@@ -41,4 +44,41 @@ TEST(a_guard_that_has_started_carries_its_number_in_both_words) {
     // The kernel marks the end of a thread, whatever it ends of.
     CHECK(line->life[0] & TIDINGS__LIFE_DIED);
     CHECK(line->life[2] & TIDINGS__LIFE_DIED);
+}
+
+static _Atomic uint32_t *slept_on;
+static atomic_bool woken;
+
+static void *sleeps_once(void *nothing) {
+    tidings__futex_wait(slept_on, TIDINGS__LIFE_DIED, -1);
+    woken = true;
+    return nothing;
+}
+
+// It took a wake-up that was meant for the guards that watch this participant.
+TEST(a_guard_wakes_the_watchers_of_a_dead_participant_beyond_its_own) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    CHECK_EQUAL(tidings_presence_watch(center), 0);
+    for (uint32_t i = 1; i < 4; i++) {
+        (void)dead_entry(center, i, TIDINGS__PRESENCE_PRESENT, 0);
+        s->participants[i].instance = 101;
+    }
+    tidings__presence_line *dead = tidings__presence_line_at(s, 3), *own = tidings__presence_line_at(s, 0);
+    dead->life[0] = dead->life[2] = TIDINGS__LIFE_DIED;
+    for (int k = 0; k < 4; k += 2) {
+        pthread_t sleeper;
+        slept_on = &dead->life[k];
+        woken = false;
+        CHECK_EQUAL(pthread_create(&sleeper, NULL, sleeps_once, NULL), 0);
+        // The sleeper may sleep only after a round of the guard.
+        while (!woken) {
+            own->poke++;
+            tidings__futex_wake(&own->poke, 1);
+            (void)sched_yield();
+        }
+        pthread_join(sleeper, NULL);
+    }
+    CHECK_EQUAL(state_of(&s->presence[3]), TIDINGS__PRESENCE_PRESENT);
+    tidings_close(center);
 }
