@@ -25,6 +25,8 @@ int __wrap_tidings__back_names(tidings__segment *segment, uint32_t count);
 int __real_tidings__back_names(tidings__segment *segment, uint32_t count);
 int __wrap_tidings__back_presence(tidings__segment *segment);
 int __real_tidings__back_presence(tidings__segment *segment);
+bool __wrap_tidings__name_touched(tidings__segment *segment, uint32_t index);
+bool __real_tidings__name_touched(tidings__segment *segment, uint32_t index);
 uint32_t __wrap_tidings__names_there(tidings__segment *segment, uint32_t count);
 uint32_t __real_tidings__names_there(tidings__segment *segment, uint32_t count);
 void *__wrap___asan_memcpy(void *to, const void *from, size_t size);
@@ -176,6 +178,14 @@ static void open_names(tidings__segment *segment) {
 int __wrap_tidings__back_names(tidings__segment *segment, uint32_t count) {
     const int result = __real_tidings__back_names(segment, count);
     if (result == 0) open_names(segment);
+    return result;
+}
+
+// An entry beyond the known ones, as another process added it.
+bool __wrap_tidings__name_touched(tidings__segment *segment, uint32_t index) {
+    const bool result = __real_tidings__name_touched(segment, index);
+    const uint64_t offset = segment->geometry.names + (uint64_t)index * sizeof(tidings__name);
+    if (result) __asan_unpoison_memory_region(segment->base + offset, sizeof(tidings__name));
     return result;
 }
 
