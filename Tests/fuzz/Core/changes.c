@@ -91,7 +91,7 @@ static change read_change(input *in) {
 // Whatever the address sanitizer has been told of this address: the store stands for one of another process.
 __attribute__((no_sanitize("address"))) static void put(uint64_t offset, uint64_t word) {
     // Names without memory, and beyond the end.
-    if ((offset + 8 > center.geometry.base_size && offset < center.geometry.chunks) || offset + 8 > center.length)
+    if ((offset + 8 > center.geometry.base_size && offset < center.geometry.presence) || offset + 8 > center.length)
         return;
     atomic_store((_Atomic uint64_t *)(void *)(center.base + offset), word);
 }
@@ -110,6 +110,15 @@ void change_word(input *in) {
     const uint16_t with = (uint16_t)input_number(in, 2);
     if (!center.base) return;
     const uint64_t offset = word_place(&center, kind, which);
+    put(offset, word_instead(&center, offset, word_read(&center, offset), how, with));
+}
+
+void change_presence(input *in) {
+    const uint16_t which = (uint16_t)input_number(in, 2);
+    const uint8_t how = input_byte(in);
+    const uint16_t with = (uint16_t)input_number(in, 2);
+    if (!center.base) return;
+    const uint64_t offset = word_place(&center, WORD_PRESENCE, which);
     put(offset, word_instead(&center, offset, word_read(&center, offset), how, with));
 }
 
@@ -170,6 +179,19 @@ void change_aimed(input *in, bool beside) {
     const word other_kind = input_byte(in) % (WORDS + 1);
     aimed[at].beside = beside ? other_kind : aimed[at].kind;
     kinds |= UINT64_C(1) << aimed[at].kind;
+    in_use = true;
+}
+
+void change_aimed_at_presence(input *in) {
+    const unsigned at = turn_aimed++ % ARMED;
+    const uint8_t after = input_byte(in), times = input_byte(in);
+    aimed[at].kind = aimed[at].beside = WORD_PRESENCE;
+    aimed[at].after = 1u + after % 16;
+    aimed[at].times = times < 192 ? 1 : times - 190u;
+    aimed[at].once = times % 2;
+    aimed[at].how = input_byte(in);
+    aimed[at].with = (uint16_t)input_number(in, 2);
+    kinds |= UINT64_C(1) << WORD_PRESENCE;
     in_use = true;
 }
 

@@ -38,8 +38,10 @@ void process_processors(uint32_t there);
 uint64_t process_slept(void);
 // What a fork does in the child, done here: this process goes on as its own child, and the parent is dead.
 void process_fork(void);
-// A turn of each helper thread, as far as it goes without sleeping.
+// A turn of each helper thread, as far as it goes without sleeping. A guard also sleeps a few times.
 void process_turn(void);
+// What the kernel does when the guard of this handle dies. Its turns go on: a peer that lies about its death.
+void process_guard_dies(tidings_center *center);
 
 // MARK: changes.c — what a hostile peer does to the memory.
 
@@ -51,6 +53,9 @@ void changes_near(uint64_t position);
 // One change now, by place; and of a word by its kind.
 void change_now(input *in);
 void change_word(input *in);
+// One of a word of presence now, and one as the core reads such words.
+void change_presence(input *in);
+void change_aimed_at_presence(input *in);
 // One that happens by itself at a later load of the core: so two reads of one word see two values. By place; and of
 // words of a kind as they are read, or of one that belongs to it.
 void change_armed(input *in);

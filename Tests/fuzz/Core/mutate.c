@@ -30,6 +30,8 @@ size_t step_size(const uint8_t *at, size_t left) {
         size = 8;
     else if (what == 250)
         size = 7;
+    else if (what == 253 || what == 254)
+        size = 6;
     if (what >= 80 && what < 128 && size < left) size += step_change_size(at + size, left - size);
     return size < left ? size : left;
 }
@@ -58,7 +60,14 @@ static unsigned below(unsigned n) {
     return n ? (unsigned)(state >> 33) % n : 0;
 }
 
+static size_t of_presence(uint8_t *to) {
+    to[0] = below(2) ? 253 : 254;
+    for (unsigned i = 1; i < 6; i++) to[i] = (uint8_t)below(256);
+    return 6;
+}
+
 static size_t aim(uint8_t *to, uint8_t kind) {
+    if (kind == WORD_PRESENCE) return of_presence(to);
     to[0] = below(4) ? 248 : 249;
     to[1] = kind;
     to[2] = (uint8_t)(below(2) ? 0 : below(4) ? below(4) : below(256));
@@ -71,6 +80,7 @@ static size_t aim(uint8_t *to, uint8_t kind) {
 }
 
 static size_t word_now(uint8_t *to, uint8_t kind) {
+    if (kind == WORD_PRESENCE) return of_presence(to);
     to[0] = 250;
     to[1] = kind;
     to[2] = (uint8_t)below(32);
@@ -119,6 +129,10 @@ static const struct {
     {WORD_EVICTION, WORD_PARTICIPANT, {243, 0, 225, 0}, 2},                              // opened anew
     {WORD_CLAIM, WORD_CHUNK_ROUTE, {235, 1, 196, 0x84, 132, 3, 172, 4}, 4},              // a reader
     {WORD_NAME_FUTEX, WORD_NAME_FUTEX, {235, 1, 196, 0x84, 192, 4, 132, 3, 192, 4}, 5},  // which sleeps
+    {WORD_PRESENCE, WORD_PRESENCE, {MORE(22, 1), 225, 0, MORE(26, 0), MORE(22, 7)}, 4},  // announced, withdrawn
+    {WORD_PRESENCE, WORD_PRESENCE, {235, 0, MORE(22, 7), MORE(23, 3), MORE(25, 1), MORE(3, 0)}, 5},  // a death
+    {WORD_PRESENCE, WORD_PRESENCE, {235, 0, MORE(23, 1), MORE(25, 3), 225, 0, 168, 2}, 5},           // reclaimed
+    {WORD_PRESENCE, WORD_PRESENCE, {MORE(22, 2), MORE(25, 0), ROUND, MORE(22, 4), 222, 0}, 5},       // evicted
 };
 
 static size_t recipe(uint8_t *to) {

@@ -10,11 +10,13 @@
 
 #include "fuzz.h"
 #include "platform/futex.h"
+#include "presence/guard.h"
 
 #define ASKED_NS 1000  // a loop that waits for a time gets there
 #define LATE 8         // and a sleeper wakes up later than it wanted, as on a busy machine
 #define HOOKS 8u
 #define HELPERS 8u
+#define GUARD_NAPS 4u  // of a guard in one turn: so it takes over reports, and tries posts again
 
 uint64_t __wrap_tidings__monotonic_ns(void);
 int __wrap_tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns);
@@ -31,6 +33,8 @@ int __wrap_pthread_join(pthread_t thread, void **result);
 int32_t __wrap_tidings__watch_add(int fd, const char *path, void (*changed)(int32_t watch));
 void __wrap_tidings__watch_remove(int32_t watch);
 int __real_pthread_join(pthread_t thread, void **result);
+int __wrap_tidings__guard_start(tidings__guard *guard, tidings_center *center);
+void __wrap_tidings__guard_stop(tidings__guard *guard);
 
 // MARK: Time
 
@@ -38,6 +42,8 @@ static uint64_t now = UINT64_C(1000000000), slept, drawn;
 static uint32_t processors = 1;
 static jmp_buf asleep;
 static bool in_helper;
+static const tidings__guard *turn_of;  // the guard whose turn it is
+static unsigned naps;
 
 void process_begin(void) {
     processors = 1;
@@ -57,10 +63,11 @@ uint64_t process_slept(void) {
 uint64_t __wrap_tidings__monotonic_ns(void) { return now += ASKED_NS; }
 
 static void sleep_for(int64_t ns) {
-    if (in_helper) longjmp(asleep, 1);
+    if (in_helper && !turn_of) longjmp(asleep, 1);
     MUST(ns >= 0, ns);  // nothing would ever wake us
     now += LATE * (uint64_t)ns;
-    slept += LATE * (uint64_t)ns;
+    // A guard keeps no caller waiting.
+    if (!turn_of) slept += LATE * (uint64_t)ns;
 }
 
 int __wrap_tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_ns) {
@@ -72,6 +79,8 @@ int __wrap_tidings__futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_
 int __wrap_tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, int64_t timeout_ns) {
     for (uint32_t i = 0; i < count; i++)
         if (atomic_load(values[i].word) != values[i].value) return -EAGAIN;
+    // A guard sleeps between its rounds. In a post it is not left: that would leak.
+    if (turn_of && values[0].word == &turn_of->state && (timeout_ns < 0 || naps++ == GUARD_NAPS)) longjmp(asleep, 1);
     sleep_for(timeout_ns);
     return -ETIMEDOUT;
 }
@@ -145,10 +154,18 @@ int __wrap_tidings__thread_start(pthread_t *thread, void *(*body)(void *), void 
     return EAGAIN;
 }
 
+static void *guard_turn(void *guard) {
+    turn_of = guard;
+    naps = 0;
+    tidings__guard_run(guard);
+    return NULL;
+}
+
 static bool run(unsigned i) {
     in_helper = true;
     const bool ended = setjmp(asleep) == 0 && (helpers[i].body(helpers[i].argument), true);
     in_helper = false;
+    turn_of = NULL;
     return ended;
 }
 
@@ -163,4 +180,29 @@ int __wrap_pthread_join(pthread_t thread, void **result) {
     MUST(run(i), i);  // the joining thread has told it to end
     helpers[i].body = NULL;
     return 0;
+}
+
+// MARK: Guards
+
+// Their threads are helpers, too: their own robust list would be this thread's. The life words are set as the kernel
+// finds them.
+int __wrap_tidings__guard_start(tidings__guard *guard, tidings_center *center) {
+    guard->center = center;
+    const int error = __wrap_tidings__thread_start(&guard->thread, guard_turn, guard, 0);
+    if (error) return -error;
+    guard->life = UINT32_C(1) << 31 | (uint32_t)guard->thread;
+    tidings__presence_line *line = tidings__presence_line_at(&center->segment, center->participant);
+    atomic_store(&line->life[0], guard->life);
+    atomic_store(&line->life[2], guard->life);
+    atomic_store(&guard->state, TIDINGS__GUARD_READY);
+    return 0;
+}
+
+void __wrap_tidings__guard_stop(tidings__guard *guard) {
+    atomic_store(&guard->state, TIDINGS__GUARD_ENDS);
+    (void)__wrap_pthread_join(guard->thread, NULL);
+}
+
+void process_guard_dies(tidings_center *center) {
+    if (center && center->guard) tidings__guard_set_life(center->guard, TIDINGS__LIFE_DIED);
 }

@@ -96,6 +96,24 @@ static bool more(uint8_t how) {
             if (now.second) use_look_around(now.second);
             fuzz_step("statistics of the second");
             return true;
+        case 22:
+            use_announce(now.center, which);
+            fuzz_step("announce");
+            return true;
+        case 23:
+            use_announce(now.second, which);
+            fuzz_step("announce the second");
+            return true;
+        case 26:
+            use_withdraw(which & 1 ? now.second : now.center);
+            fuzz_step("withdraw");
+            return true;
+        case 25:
+            process_guard_dies(which & 1 ? now.second : now.center);
+            if (which & 2) use_die(which & 1 ? now.second : now.center);
+            process_turn();
+            fuzz_step("death of a guard");
+            return true;
         default:
             use_posts(300, publisher, 1);
             fuzz_step("round the ring");
@@ -111,6 +129,8 @@ static bool step(input *in) {
     if (what < 128) return change_armed(in), true;
     if (what == 248 || what == 249) return change_aimed(in, what == 249), true;
     if (what == 250) return change_word(in), true;
+    if (what == 253) return change_presence(in), true;
+    if (what == 254) return change_aimed_at_presence(in), true;
     const uint8_t how = input_byte(in);
     const unsigned o = how % OBSERVERS, publisher = how % NAMES;
     switch (what) {

@@ -286,3 +286,21 @@ void use_many_names(void) {
         if (result != 0) return;
     }
 }
+
+// With a last will of each size, retained or not; or it only watches.
+void use_announce(tidings_center *center, unsigned how) {
+    const tidings_will will = {.name = "will",
+                               .name_length = 4,
+                               .payload = bytes,
+                               .size = sizes[how % 7],
+                               .flags = how & 1 ? TIDINGS_POST_RETAIN : 0};
+    if (!center) return;
+    if (how == 7)
+        fuzz_result("watch", tidings_presence_watch(center));
+    else
+        fuzz_result("announce", tidings_announce(center, "role", 4, how ? &will : NULL, how & 4 ? 100000 : 0));
+}
+
+void use_withdraw(tidings_center *center) {
+    if (center) fuzz_result("withdraw", tidings_withdraw(center));
+}

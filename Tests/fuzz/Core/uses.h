@@ -34,6 +34,8 @@ void use_state(unsigned publisher, uint8_t how);
 void use_many_names(void);
 void use_post_of_second(unsigned publisher, uint8_t how);
 void use_reserve_of_second(uint8_t how);
+void use_announce(tidings_center *center, unsigned how);
+void use_withdraw(tidings_center *center);
 
 void use_observe(unsigned o, uint8_t how);
 void use_next(unsigned o, unsigned most, int64_t timeout);

@@ -40,6 +40,7 @@ word word_at(const words *c, uint64_t offset) {
         const uint64_t in = (offset - class_at(c, offset)->offset) % class_at(c, offset)->size / 8;
         return in == 1 ? WORD_CHUNK_SIZE : in == 2 ? WORD_CHUNK_POSTER : in == 3 ? WORD_CHUNK_ROUTE : WORD_CHUNK_BYTES;
     }
+    if (offset >= g->presence) return WORD_PRESENCE;
     if (offset >= g->names) return in_name((offset - g->names) % sizeof(tidings__name));
     if (offset >= g->cells) {
         const uint64_t in = (offset - g->cells) % sizeof(tidings__cell) / 8;
@@ -77,6 +78,18 @@ static uint64_t bucket(const words *c, uint32_t which) {
     return c->geometry.buckets;
 }
 
+// The words of an entry that decide, and the first of its texts; the report and the will most often.
+static uint64_t presence(const words *c, uint32_t which) {
+#define PRESENCE(field) (offsetof(tidings__presence, field))
+    static const uint64_t fields[] = {
+        PRESENCE(report),  PRESENCE(will), PRESENCE(announcement), PRESENCE(line.life[0]), PRESENCE(line.life[2]),
+        PRESENCE(report),  PRESENCE(will), PRESENCE(line.poke),    PRESENCE(process),      PRESENCE(role_size),
+        PRESENCE(role[0]), PRESENCE(id),   PRESENCE(program[0])};
+    const uint32_t field = which / 4 % (OF(fields) + 1);
+    if (field == OF(fields)) return HEADER(presence_used);
+    return c->geometry.presence + which % 4 * sizeof(tidings__presence) + fields[field];
+}
+
 uint64_t word_place(const words *c, word kind, uint32_t which) {
     switch (kind) {
         case WORD_EVICTION ... WORD_WAITING: return HEADER(eviction) + (kind - WORD_EVICTION) * sizeof(tidings__padded);
@@ -103,6 +116,7 @@ uint64_t word_place(const words *c, word kind, uint32_t which) {
         case WORD_PARTICIPANT:
             return c->geometry.participants + which % 4 * sizeof(tidings__participant) + (1 + which / 4 % 3) * 8;
         case WORD_NAME_FUTEX: return HEADER(name_futexes) + which % TIDINGS__NAME_FUTEXES * sizeof(tidings__name_futex);
+        case WORD_PRESENCE: return presence(c, which);
         default: return HEADER(shape) + which % (sizeof(tidings__shape) / 8) * 8;
     }
 }
@@ -196,7 +210,7 @@ static uint64_t edge(const words *c, uint16_t with) {
 static uint64_t field(const words *c, word kind, uint64_t now, uint8_t which, uint16_t with) {
     static const struct {
         uint8_t low, count;
-    } fields[WORDS + 1][4] = {
+    } fields[WORD_KINDS][4] = {
         [WORD_EVICTION] = {{12, 52}, {0, 12}, {0, 11}, {12, 32}},
         [WORD_CLAIM] = {{33, 31}, {0, 29}, {0, 32}, {29, 4}},
         [WORD_COMMIT] = {{1, 63}, {0, 1}, {1, 32}, {1, 63}},
@@ -216,6 +230,7 @@ static uint64_t field(const words *c, word kind, uint64_t now, uint8_t which, ui
         [WORD_CHUNK] = {{0, 4}, {0, 3}, {4, 12}, {16, 48}},
         [WORD_NONE] = {{0, 32}, {32, 32}, {0, 64}, {0, 32}},
         [WORD_DOORBELL] = {{0, 32}, {32, 32}, {0, 1}, {32, 8}},
+        [WORD_PRESENCE] = {{0, 4}, {4, 12}, {24, 40}, {0, 64}},  // of the report
     };
     const unsigned low = fields[kind][which % 4].low, count = fields[kind][which % 4].count;
     return with_bits(now, low, count ? count : 64, edge(c, with));
@@ -230,6 +245,7 @@ static uint64_t near(word kind, uint64_t now, uint16_t with) {
                          : kind == WORD_VERDICT                             ? 2
                          : kind == WORD_RETAINED || kind == WORD_CHUNK      ? 16
                          : kind == WORD_STATE                               ? 20
+                         : kind == WORD_PRESENCE                            ? 24
                          : kind == WORD_POSTER || kind == WORD_CHUNK_POSTER ? 48
                                                                             : 0;
     return now + (by << (with & 0x100 ? 0 : low));
@@ -261,6 +277,8 @@ static uint64_t fitting(const words *c, uint64_t offset, word kind, uint64_t now
         case WORD_BIRTH: return oldest + delta + (with & 64 ? more : 0);
         case WORD_NEXT:
         case WORD_BUCKET: return with_bits(now, 0, 32, with % 16);
+        case WORD_PRESENCE:  // a report of some state that begins about here
+            return (oldest + delta + more % slots) << 24 | (now & 0xffff00) | (more & 3) << 4 | (with ^ more) % 9;
         case WORD_ROUTE: return with_bits(now, with & 1 ? 32 : 0, 24, more % 16);
         case WORD_CHUNK_NUMBER: return c->geometry.classes[with % c->geometry.class_count].first + more % 8;
         case WORD_MEMBERS:

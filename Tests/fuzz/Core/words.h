@@ -50,17 +50,19 @@ typedef enum word {
     WORD_PARTICIPANT,
     WORD_NAME_FUTEX,
     WORDS,
-    WORD_NONE = WORDS  // the fixed page, and what is not used
+    WORD_NONE = WORDS,  // the fixed page, and what is not used
+    WORD_PRESENCE,      // of presence entries. Not among those that inputs number: they keep their meaning
+    WORD_KINDS
 } word;
-_Static_assert(WORDS < 64, "a bit each");
+_Static_assert(WORD_KINDS <= 64, "a bit each");
 
 typedef struct words {
     uint8_t *base;
     uint64_t length;
     tidings__shape shape;
     tidings__geometry geometry;
-    uint64_t posted;               // where this process posted last
-    uint64_t replaced[WORDS + 1];  // in a word of this kind, last: what a slow peer would store
+    uint64_t posted;                // where this process posted last
+    uint64_t replaced[WORD_KINDS];  // in a word of this kind, last: what a slow peer would store
 } words;
 
 word word_at(const words *center, uint64_t offset);
