@@ -106,9 +106,10 @@ int tidings__account_begin(tidings_observer *observer, tidings__subscription *su
             bool is = (int64_t)(p - birth) >= 0 && is_of(observer, subscription, number, p);
             bool old = history && (int64_t)(p - observer->cursor) >= 0 &&
                        (is || same_text(observer, subscription, number, p));
-            // A prefix is compared by the name's text, which is reliable only while the position is not evicted.
-            if (tidings__slot_valid_after_copy(s, p) &&
-                !(subscription->prefix && (int64_t)(tidings__oldest(s) - p) > 0)) {
+            // A record that does not carry the entry's number is compared by its text. That is reliable only while the
+            // position is not evicted: then its chunk may hold another record, and its entry another name.
+            const bool by_text = subscription->prefix || (history && !is);
+            if (tidings__slot_valid_after_copy(s, p) && !(by_text && (int64_t)(tidings__oldest(s) - p) > 0)) {
                 if (is) memory = note(&found, p);
                 if (old && memory) memory = note(&listed, p);
             } else {
@@ -116,6 +117,8 @@ int tidings__account_begin(tidings_observer *observer, tidings__subscription *su
             }
         }
         if (status == TIDINGS__LAPPED) {
+            // The subscription begins behind what was evicted during this walk: a history with a gap would hide a loss.
+            listed.count = 0;
             uint64_t oldest = tidings__oldest(s);
             if ((int64_t)(oldest - p) > 0) p = oldest - 1;
         }

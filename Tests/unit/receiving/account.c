@@ -58,3 +58,31 @@ TEST(records_before_the_birth_of_the_entry_are_not_of_the_name) {
     o->center->segment.names[a].birth = 1;
     CHECK_EQUAL(added(o, "a", 0)->passed, 1);
 }
+
+// Called while the name of the record at position 1 is read: evicts it, and frees its chunk.
+static void *evicts(void *context, size_t size) {
+    static uint8_t memory[16384];
+    tidings__segment *s = context;
+    tidings__set_release(&s->header->eviction.word, UINT64_C(2) << TIDINGS__EV_START_SHIFT);
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++) tidings__set_release(&s->chunk_words[i], 0);
+    return size <= sizeof memory ? memory : NULL;
+}
+
+TEST(a_history_has_no_gap_where_a_record_was_evicted_before_its_name_was_read) {
+    tidings_configuration configuration = unit_smallest;
+    configuration.maximum_payload = 2 * TIDINGS_LEND_MIN;
+    tidings_center *center;
+    CHECK_EQUAL(tidings_create_sealed("unit", &configuration, &center), 0);
+    tidings_observer *o = observer_with(center, 0);
+    tidings_publisher *publisher = opened_publisher(center, "a");
+    static const char payload[TIDINGS_LEND_MIN] = "in a chunk";
+    CHECK_EQUAL(tidings_post(publisher, "", 0, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_post(publisher, payload, sizeof payload, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_post(publisher, "", 0, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_observer_seek(o, 0), 0);
+    CHECK_EQUAL(tidings_observer_lend(o, TIDINGS_LEND_MIN, evicts, &center->segment), 0);
+    const tidings__subscription *sub = added(o, "a", TIDINGS_ADD_HISTORY);
+    CHECK_EQUAL(sub->history_count, 1);
+    CHECK_EQUAL(sub->history[0], 2);
+    tidings_publisher_close(publisher);
+}
