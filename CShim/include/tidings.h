@@ -689,6 +689,153 @@ typedef struct tidings_presence {
 /// Bound: constant. Never waits.
 int tidings_presence_read(const tidings_delivery *delivery, tidings_presence *presence);
 
+// MARK: Requests
+//
+// A *server* answers the requests of a name. A *caller* makes them: a *call* is one request and its outcome. Servers of
+// a name may be in any number of processes, and exactly one of them receives each request.
+//
+// - Every call ends, once: with a reply; with -ECONNREFUSED, at once, if no server serves the name; or with
+//   -ECONNRESET, if its server ended without a reply. The death of a server ends its calls within milliseconds, also if
+//   no process calls or posts. A call of a stopped server stays: the caller decides how long to wait.
+// - If a server ends with a request, another server of the name receives it only if the call is TIDINGS_CALL_IDEMPOTENT.
+// - A caller that cancels, closes or dies leaves nothing behind. The server of the call learns of it.
+// - A request is announced by a notification in the center's order, under a name of its own (TIDINGS_REQUESTS_PREFIX
+//   and the name). So a server sleeps as an observer does, and free servers receive requests in the order in which they
+//   were made. Request and reply are not in the ring: no call is lost, however many are in flight.
+// - Server and caller need the watching thread of `tidings_presence_watch`: opening one starts it, unless this handle
+//   is announced or watches already.
+// - The limits: a center has four calls for each of its slots, at most 16,384, for all callers together. A peer that
+//   may write to the center can end calls, and change requests and replies. A thread of a killed process that is inside
+//   one of these functions may go on just after the death was noticed: a request that it receives then ends with the
+//   caller's patience. If a server is stopped between its reply and the wake-up of its caller, the caller sleeps on.
+
+/// The notifications that announce requests have this prefix. Their payload is for servers alone.
+#define TIDINGS_REQUESTS_PREFIX "tidings.requests."
+#define TIDINGS_REQUEST_NAME_MAX 238  ///< bytes in the name of requests: with the prefix, a notification's name
+
+typedef struct tidings_server tidings_server;  ///< receives requests of one name
+typedef struct tidings_caller tidings_caller;  ///< makes calls of one name
+
+/// Serves a name, from the return on.
+///
+/// -EACCES: the handle is read-only. Otherwise fails as `tidings_observer_open`, `tidings_observer_add` and
+/// `tidings_presence_watch`.
+/// Bound and waiting: as these three.
+int tidings_server_open(tidings_center *center, const char *name, size_t name_length, tidings_server **server);
+/// Ends a server. Its requests without a reply end with -ECONNRESET, or go to other servers
+/// (TIDINGS_CALL_IDEMPOTENT). NULL is ignored. No other thread may use the server.
+/// Bound: walk along the calls. Never waits.
+void tidings_server_close(tidings_server *server);
+
+enum {
+    TIDINGS_REQUEST_NEW = 0,        ///< a request: answer it with `tidings_reply`
+    TIDINGS_REQUEST_CANCELLED = 1,  ///< nobody waits for the reply to request `id` any more; `tidings_reply` fails
+};
+
+/// What `tidings_server_next` receives. `payload` is valid until the server's next call of it.
+typedef struct tidings_request {
+    int32_t kind;  ///< TIDINGS_REQUEST_NEW or …_CANCELLED, which has only `id`
+    bool again;    ///< another server ended with this request: it may have done the work
+    uint8_t format;
+    uint64_t id;  ///< for `tidings_reply`; unique in this center for 2^34 uses of one entry
+    const void *payload;
+    size_t size;
+    int32_t pid;           ///< the caller's, in its own pid namespace, as the caller states it
+    uint32_t uid;          ///< the caller's, as the caller states it
+    uint32_t participant;  ///< the index of the caller's entry, for `tidings_participant`
+} tidings_request;
+
+/// Receives the next request that no other server has received. Waits as `tidings_next`. The server may receive further
+/// requests before it replies to this one. Only one thread at a time may call this for one server; any thread may
+/// reply.
+///
+/// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_server_interrupt`), -ECHILD, -EBADF, -ESTALE: as `tidings_next`. -ENOMEM: no
+/// memory for the request; its call ends with -ECONNRESET, or goes to another server.
+/// Bound: copy of the request, as `tidings_next`, and, if the ring was lapped, a walk along the calls. Waits up to
+/// `timeout_ns`.
+int tidings_server_next(tidings_server *server, int64_t timeout_ns, tidings_request *request);
+/// Makes a `tidings_server_next` that waits, or the next one, return -EINTR.
+/// Bound: constant. Never waits.
+void tidings_server_interrupt(tidings_server *server);
+
+/// How to reply. All zero is the default.
+typedef struct tidings_reply_options {
+    uint8_t format;  ///< TIDINGS_FORMAT_…, reported to the caller, not interpreted
+    uint16_t code;   ///< reported to the caller, not interpreted: 0 for success, by convention
+} tidings_reply_options;
+
+/// Replies to a request. `options` may be NULL.
+///
+/// -ECANCELED: nobody waits for the reply any more; or this server has no such request, or has replied to it. -EMSGSIZE,
+/// -ENOSPC, -EAGAIN: as `tidings_post`; the request stays, and a shorter reply may succeed. -ECHILD: the server was
+/// opened before a fork. -EBADF: as `tidings_next`.
+/// Bound: copy, and a rare walk for a reply of more than 192 bytes. Never waits.
+int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size_t size,
+                  const tidings_reply_options *options);
+
+/// Prepares to call servers of a name. There need not be one yet. Fails as `tidings_presence_watch`; -EINVAL: the name
+/// is not valid, or too long. -EACCES: the handle is read-only.
+/// Bound and waiting: as `tidings_presence_watch`.
+int tidings_caller_open(tidings_center *center, const char *name, size_t name_length, tidings_caller **caller);
+/// Cancels all calls of this caller, and closes it. NULL is ignored. No other thread may use the caller.
+/// Bound: as `tidings_call_cancel` for each call.
+void tidings_caller_close(tidings_caller *caller);
+
+enum {
+    /// If a server ends with the request, another one receives it. For requests that may be carried out twice.
+    TIDINGS_CALL_IDEMPOTENT = 1,
+};
+
+/// How to call. All zero is the default.
+typedef struct tidings_call_options {
+    uint8_t format;  ///< TIDINGS_FORMAT_…, reported to the server, not interpreted
+    uint8_t flags;   ///< TIDINGS_CALL_…
+    /// How long a lossless observer may hold back the notification that announces the request (as in
+    /// `tidings_post_options`).
+    int64_t timeout_ns;
+} tidings_call_options;
+
+/// Makes a call: sends a request, and does not wait for its reply. `options` may be NULL. `id` receives a number for
+/// `tidings_caller_next` and `tidings_call_cancel`, other than 0.
+///
+/// If it fails, there is no call. -ECONNREFUSED: no server serves the name. -EUSERS: all calls of the center are in
+/// use. -EMSGSIZE, -ENOSPC, -EAGAIN, -ETIMEDOUT, -ESTALE, -EBUSY, -EBADF: as `tidings_post`. -ECHILD: the caller was
+/// opened before a fork.
+/// Bound: copy, as `tidings_post` of 8 bytes, and a rare walk for a request of more than 192 bytes. Waits only for
+/// lossless observers of such notifications, up to `timeout_ns`.
+int tidings_call(tidings_caller *caller, const void *payload, size_t size, const tidings_call_options *options,
+                 uint64_t *id);
+
+/// The outcome of a call. `payload` is valid until the caller's next call of `tidings_caller_next`.
+typedef struct tidings_outcome {
+    /// 0: a reply. -ECONNRESET: the server ended. -ECONNREFUSED: the last server of the name ended before one had
+    /// received the request. -EBADMSG: a peer has damaged the reply.
+    int32_t error;
+    uint16_t code;   ///< as in `tidings_reply_options`
+    uint8_t format;  ///< likewise
+    uint64_t id;
+    const void *payload;
+    size_t size;
+} tidings_outcome;
+
+/// Takes the outcome of call `id`, or, if `id` is 0, of one that has ended: the earliest call first. Waits up to
+/// `timeout_ns` for it: 0 not at all, -1 without end. A call that has not ended goes on. Only one thread at a time may
+/// call this for one caller; any thread may make and cancel calls.
+///
+/// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_caller_interrupt`): these leave the error line unchanged. -ENOENT: no such call
+/// is in flight. -ENOMEM: no memory for the reply; try again. -ESTALE: the center has ended; no outcome follows.
+/// -ECHILD, -EBADF: as `tidings_call`.
+/// Bound: copy, and a walk along the calls of this caller. Waits up to `timeout_ns`.
+int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns, tidings_outcome *outcome);
+/// Makes a `tidings_caller_next` that waits, or the next one, return -EINTR.
+/// Bound: constant. Never waits.
+void tidings_caller_interrupt(tidings_caller *caller);
+
+/// Cancels a call: its outcome is not wanted any more. If a server has received the request, it learns of it
+/// (TIDINGS_REQUEST_CANCELLED). -ENOENT: no such call is in flight.
+/// Bound: as `tidings_post` of 8 bytes. Never waits.
+int tidings_call_cancel(tidings_caller *caller, uint64_t id);
+
 // MARK: Looking at a center
 
 /// The figures of a center.

@@ -54,6 +54,7 @@ struct tidings_center {
     pthread_mutex_t presence_lock;
     struct tidings__guard *guard;
     void (*leave)(struct tidings_center *center);
+    _Atomic uint32_t requesting;       // servers and callers of this handle; they need the guard
     tidings__descriptor_set creating;  // its descriptor, while the kernel gives it memory
 
     // The remaining members are for ends.c.

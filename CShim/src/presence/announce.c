@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls/calls.h"
 #include "center/ends.h"
 #include "eviction/backpressure.h"
 #include "platform/clock.h"
@@ -49,6 +50,9 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
     tidings__segment *s = &center->segment;
     const uint32_t own = center->participant;
     uint64_t report = guard->present;
+    // Calls of threads that go on while the process exits. Once before the report says that this participant leaves, as
+    // it may die after that; once afterwards, for what these threads have begun before they could see the report.
+    (void)tidings__calls_settle(center, own);
     if (guard->watching) {
         (void)tidings__report_move(s, own, report, tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT));
     } else {
@@ -62,6 +66,8 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
                 tidings__presence_posted(s, own, TIDINGS__RECORD_NOTICE, position);
         }
     }
+    tidings__fence_full();
+    (void)tidings__calls_settle(center, own);
     report = tidings__acquire(&s->presence[own].report);
     const uint32_t state = tidings__report_state(report);
     if (state == TIDINGS__PRESENCE_LEFT) tidings__will_free(s, own, report);
@@ -106,6 +112,13 @@ int tidings_withdraw(tidings_center *center) {
     tidings__clear_error();
     const int cancellable = lock_presence(center);
     const bool there = center->guard != NULL, own = guard_of_this_process(center->guard);
+    if (own && tidings__relaxed(&center->requesting)) {
+        unlock_presence(center, cancellable);
+        return tidings__fail(EBUSY,
+                             "can't withdraw from center \"%s\": servers or callers of this handle are open; close "
+                             "them first",
+                             center->segment.name);
+    }
     // A child keeps its parent's guard, so that each call says the same.
     if (own) leave(center);
     unlock_presence(center, cancellable);
@@ -346,6 +359,11 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
             return tidings__fail(EALREADY,
                                  "can't announce a participant in center \"%s\": this handle is announced; "
                                  "withdraw first",
+                                 s->name);
+        if (tidings__relaxed(&center->requesting))
+            return tidings__fail(EBUSY,
+                                 "can't announce a participant in center \"%s\": servers or callers of this handle "
+                                 "are open; announce before you open the first",
                                  s->name);
     }
     leave(center);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calls/calls.h"
 #include "eviction/pending_claim.h"
 #include "platform/error.h"
 #include "posting/publisher.h"
@@ -233,6 +234,10 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
     // below succeeds, the words that say that it is dead were of this announcement.
     if (says_alive(state) && !tidings__presence_dead(s, index)) return 0;
 #endif
+    // Before the report says that the death is being reported: until then, each guard that finds the participant dead
+    // settles its calls (invariant C2).
+    const int unsettled = says_alive(state) ? tidings__calls_settle(center, index) : 0;
+    if (unsettled) return unsettled;
     switch (state) {
         case TIDINGS__PRESENCE_PREPARING:
         case TIDINGS__PRESENCE_WATCHING: (void)tidings__report_move(s, index, report, left); return AGAIN;

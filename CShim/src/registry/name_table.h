@@ -61,6 +61,9 @@ uint32_t tidings__name_find(tidings__segment *s, const tidings__key *key);
 // The same. `*generation`: the entry's, from before its text was compared. While it stays, the entry serves this name.
 uint32_t tidings__name_find_now(tidings__segment *s, const tidings__key *key, uint64_t *generation);
 bool tidings__name_still(const tidings__segment *s, uint32_t index, uint64_t generation);
+static inline uint64_t tidings__name_generation(const tidings__name *name) {
+    return tidings__acquire(&name->state) >> 20;
+}
 
 // Finds or adds the entry, and makes `observer` a member of it. Increments G. Returns 0 with `*index`, or an error with
 // the line written (-ENOSPC: the table is full).

@@ -224,3 +224,46 @@ int tidings__back_presence(tidings__segment *segment) {
     tidings__set_relaxed(&segment->presence_known, 1);
     return 0;
 }
+
+static uint64_t hole_from(const tidings__segment *segment, uint64_t offset) {
+    return tidings__file_hole(tidings__segment_descriptor(segment), offset);
+}
+
+uint32_t tidings__calls_there(tidings__segment *segment, uint32_t count) {
+    const uint32_t known = tidings__relaxed(&segment->calls_known);
+    if (count > segment->geometry.call_count) count = segment->geometry.call_count;
+    if (known >= count) return count;
+    const uint64_t calls = segment->geometry.calls + (uint64_t)known * sizeof(tidings__call),
+                   bodies = segment->geometry.call_bodies + (uint64_t)known * sizeof(tidings__call_body);
+    const uint64_t hole = hole_from(segment, calls), body_hole = hole_from(segment, bodies);
+    // The end of the file as the answer tells a writer nothing (see above).
+    if (hole >= segment->size || body_hole >= segment->size)
+        return tidings__back_calls(segment, count) == 0 ? count : known;
+    uint64_t there = hole > calls ? (hole - calls) / sizeof(tidings__call) : 0;
+    const uint64_t bodies_there = body_hole > bodies ? (body_hole - bodies) / sizeof(tidings__call_body) : 0;
+    if (bodies_there < there) there = bodies_there;
+    if (there > count - known) there = count - known;
+    raise_to(&segment->calls_known, known + (uint32_t)there);
+    return known + (uint32_t)there;
+}
+
+static int reserve_and_touch(tidings__segment *segment, uint64_t start, uint64_t end) {
+    const int result = reserve(segment, start, end);
+    // Also touched: a page that was reserved but never touched counts as a hole, and walks of the calls end there.
+    return result ? result : tidings__map_touch(segment->base + start, end - start, true);
+}
+
+int tidings__back_calls(tidings__segment *segment, uint32_t count) {
+    count = (count + TIDINGS__CALLS_STEP - 1) / TIDINGS__CALLS_STEP * TIDINGS__CALLS_STEP;
+    const uint32_t known = tidings__relaxed(&segment->calls_known);
+    if (known >= count) return 0;
+    const uint64_t start = segment->geometry.calls + (uint64_t)known * sizeof(tidings__call),
+                   end = segment->geometry.calls + (uint64_t)count * sizeof(tidings__call);
+    const uint64_t body_start = segment->geometry.call_bodies + (uint64_t)known * sizeof(tidings__call_body),
+                   body_end = segment->geometry.call_bodies + (uint64_t)count * sizeof(tidings__call_body);
+    int result = reserve_and_touch(segment, start, end);
+    if (result == 0) result = reserve_and_touch(segment, body_start, body_end);
+    if (result != 0) return reserve_failed(segment, -result, "call a server in", end - start + body_end - body_start);
+    raise_to(&segment->calls_known, count);
+    return 0;
+}

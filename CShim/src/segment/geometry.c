@@ -141,6 +141,12 @@ void tidings__geometry_of(const tidings__shape *shape, tidings__geometry *geomet
         geometry->classes[i].offset = at;
         at = round_up(at + geometry->classes[i].count * geometry->classes[i].size, TIDINGS__PAGE);
     }
+    // Four calls for each slot: a caller may have many in flight, and a call that waits for its reply holds no slot.
+    geometry->call_count = shape->slots < TIDINGS__CALLS_MAX / 4 ? 4 * shape->slots : TIDINGS__CALLS_MAX;
+    geometry->calls = at;
+    at = round_up(at + (uint64_t)geometry->call_count * sizeof(tidings__call), TIDINGS__PAGE);
+    geometry->call_bodies = at;
+    at = round_up(at + (uint64_t)geometry->call_count * sizeof(tidings__call_body), TIDINGS__PAGE);
     geometry->file_size = at;
 }
 
@@ -155,6 +161,8 @@ uint32_t tidings__layout_stamp(void) {
         sizeof(tidings__participant),
         sizeof(tidings__presence),
         sizeof(tidings__observer_entry),
+        sizeof(tidings__call),
+        sizeof(tidings__call_body),
         sizeof(tidings__cell),
         sizeof(tidings__name),
         sizeof(tidings__tally),

@@ -24,11 +24,11 @@ typedef struct tidings__class {
 
 typedef struct tidings__geometry {
     uint64_t participants, observers, buckets, chunk_words, cells, names;  // offsets in the file
-    uint64_t presence, chunks;                                             // likewise; these get memory on demand
+    uint64_t presence, chunks, calls, call_bodies;                         // likewise; these get memory on demand
     uint64_t base_size;  // bytes reserved at creation: whole pages, up to and including the first `names_first` names
     uint64_t file_size;
     tidings__class classes[TIDINGS__CLASSES];  // by size, smallest first
-    uint32_t class_count, chunk_count;
+    uint32_t class_count, chunk_count, call_count;
 } tidings__geometry;
 
 // Makes the shape for a configuration (NULL: all defaults), with defaults filled in. -EINVAL with an error line that

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define TIDINGS__FORMAT_VERSION 5u
+#define TIDINGS__FORMAT_VERSION 6u
 #define TIDINGS__MAGIC UINT64_C(0x0073676e69646954)  // "Tidings" in little endian byte order
 // Bytes of a cache line on x86-64 and most ARM. Words are two lines apart where prefetching the neighbour line would
 // hurt.
@@ -120,19 +120,23 @@ typedef struct tidings__participant {
     _Atomic uint64_t executable[12];  // text, 79 bytes and NULs used
 } tidings__participant;
 
+#define TIDINGS__LANES 8u
+
 // The futexes of an announced participant, alone on a line. In a center with a writers file they are there, where no
 // reader can map them (invariant P7).
 //
 // - Writers: `life`: its participant; the kernel, when the participant's watching thread dies. `poke`: participants
-//   that announce themselves.
+//   that announce themselves. `replies`: its participant; by CAS participants that end one of its calls.
 // - No lock: the kernel replaces only a value that carries the thread's own TID. `poke` changes by atomic addition
-//   only.
+//   only, `replies` by atomic read-modify-write.
 // - Stale read: the kernel compares each word when the watching thread goes to sleep.
 typedef struct tidings__presence_line {
     // life[0] and life[2] are used: FUTEX_WAITERS and the TID of the watching thread; 0: left. Two words, as the kernel
     // wakes one sleeper of each. 8 bytes apart, as the nodes of a robust list are.
     _Alignas(TIDINGS__LINE) _Atomic uint32_t life[4];
     _Atomic uint32_t poke;
+    // One for each lane of its callers: bit 0 says that callers sleep, above it the epoch (design/7-requests.md).
+    _Atomic uint32_t replies[TIDINGS__LANES];
 } tidings__presence_line;
 
 #define TIDINGS__LIFE_DIED (UINT32_C(1) << 30)  // FUTEX_OWNER_DIED
@@ -173,7 +177,7 @@ typedef struct tidings__presence {
 //
 // - Writers: `doorbell`: its observer's process; a participant or a remover that wakes the observer. `owner`: by CAS
 //   the participant that takes the entry; to free the entry, that participant or one that reclaims it. `instance`:
-//   likewise. `cursor`, `history` and `group_waits`: the owning participant.
+//   likewise. `cursor`, `history`, `group_waits` and `serves`: the owning participant.
 // - No lock: `owner` is taken by CAS, so all other words but the doorbell have one writer. The doorbell changes by
 //   atomic read-modify-write only, and its epoch makes a late CAS fail.
 // - Stale read: at registration, EV changes after `cursor` and `history` are set, so an eviction decided on older
@@ -190,7 +194,8 @@ typedef struct tidings__observer_entry {
     _Atomic uint64_t history;   // lossless observers only: before this position it needs the records of every name
     // While asleep: the name entries on whose `wake_group` it also sleeps. Written before the sleep is announced.
     _Atomic uint32_t group_waits[TIDINGS__GROUP_WAITS];
-    uint64_t unused[2];
+    _Atomic uint64_t serves;  // 1: it belongs to a server, which answers the requests of its name
+    uint64_t unused;
 } tidings__observer_entry;
 
 // One line of the writers file, for the observer of the same number. Only participants can map the writers file, so
@@ -268,7 +273,51 @@ typedef struct tidings__name {
 #define TIDINGS__CHUNK_RETAINED 3u
 // A last will; the position is bits of the announcement, with bit 47 set, so no record has it. A reporter frees it.
 #define TIDINGS__CHUNK_WILL 4u
+// A reply; the position is bits of the call, with bit 47 set. The process that frees the call frees it.
+#define TIDINGS__CHUNK_REPLY 5u
 #define TIDINGS__CHUNK_NOWHERE UINT64_C(0xffffffffffff)
+
+// MARK: Calls
+
+#define TIDINGS__CALLS_MAX 16384u  // 14 bits of a ticket
+#define TIDINGS__CALLS_STEP 64u    // calls that get memory at a time: one page of entries, six of bodies
+#define TIDINGS__CALL_WORDS 24u
+#define TIDINGS__CALL_INLINE (TIDINGS__CALL_WORDS * 8u)  // bytes of a request, or of a reply, that need no chunk
+
+// One call: a request, and what became of it. design/7-requests.md.
+//
+// - Writers: `state`: by CAS its caller, servers, and participants that settle the calls of a dead participant. `name`,
+//   `process`, `request`, `request_chunk` and `made_at`: its caller, in IDLE. `reply` and `reply_chunk`: the server
+//   that has CLAIMED it. The body has the same writers as these words.
+// - No lock: each change of `state` is one CAS of a value that carries the call's generation.
+// - Stale read: the CAS fails. Request and reply count only if `state` is unchanged after they were copied.
+typedef struct tidings__call {
+    // 3…0 state, 4 idempotent, 5 again, 17…6 caller, 29…18 server, 63…30 generation
+    _Alignas(TIDINGS__LINE) _Atomic uint64_t state;
+    _Atomic uint64_t name;           // 23…0 name entry, 63…24 the entry's generation
+    _Atomic uint64_t process;        // of the caller: 31…0 pid, 63…32 uid
+    _Atomic uint64_t request;        // 31…0 bytes, 39…32 format, 42…40 lane of the caller
+    _Atomic uint64_t request_chunk;  // chunk + 1; 0: the request is in the body
+    _Atomic uint64_t reply;          // 31…0 bytes, 39…32 format, 55…40 code
+    _Atomic uint64_t reply_chunk;    // chunk + 1; 0: the reply is in the body
+    _Atomic uint64_t made_at;        // where the frontier was: earlier calls are served first
+} tidings__call;
+
+typedef struct tidings__call_body {
+    _Alignas(TIDINGS__LINE) _Atomic uint64_t request[TIDINGS__CALL_WORDS];
+    _Atomic uint64_t reply[TIDINGS__CALL_WORDS];
+} tidings__call_body;
+
+#define TIDINGS__CALL_FREE 0u
+#define TIDINGS__CALL_IDLE 1u       // a caller has taken it, and has no call in it
+#define TIDINGS__CALL_POSTED 2u     // no server has it yet
+#define TIDINGS__CALL_CLAIMED 3u    // its server works on it
+#define TIDINGS__CALL_REPLIED 4u    // the reply is complete
+#define TIDINGS__CALL_ENDED 5u      // its server has ended without a reply
+#define TIDINGS__CALL_UNSERVED 6u   // the last server of its name ended before one had claimed it
+#define TIDINGS__CALL_CANCELLED 7u  // its caller no longer waits; its server frees it
+#define TIDINGS__CALL_IDEMPOTENT UINT64_C(0x10)
+#define TIDINGS__CALL_AGAIN UINT64_C(0x20)  // a server has ended with it, and it is posted again
 
 // MARK: The header
 
@@ -345,6 +394,8 @@ typedef struct tidings__header {
     tidings__name_futex name_futexes[TIDINGS__NAME_FUTEXES];  // used only in a center with a writers file
     // Participants that announce themselves, by CAS; grows only. Presence entries from this index on were never used.
     tidings__padded presence_used;
+    tidings__padded
+        calls_used;  // participants that take calls, by CAS; grows only. Calls from this index on are unused
 } tidings__header;
 
 _Static_assert(sizeof(tidings__cell) == TIDINGS__CELL_SIZE, "a cell is four lines");
@@ -352,6 +403,9 @@ _Static_assert(sizeof(tidings__participant) == 128, "two lines");
 _Static_assert(sizeof(tidings__presence_line) == TIDINGS__LINE, "one line");
 _Static_assert(sizeof(tidings__presence) == 256, "four lines");
 _Static_assert(sizeof(tidings__observer_entry) == 64, "one line");
+_Static_assert(sizeof(tidings__call) == 64, "one line");
+_Static_assert(sizeof(tidings__call_body) == 384, "six lines");
+_Static_assert(TIDINGS__CALLS_STEP * sizeof(tidings__call) == TIDINGS__PAGE, "a step of calls is a page");
 _Static_assert(sizeof(tidings__writers_file_line) == TIDINGS__LINE, "one line");
 _Static_assert(sizeof(tidings__name) == 704, "one line, two of members, eight of text");
 _Static_assert(sizeof(tidings__header) <= 2 * TIDINGS__PAGE, "header is two pages");

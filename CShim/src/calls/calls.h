@@ -1,0 +1,80 @@
+// Calls: the states of a request and its reply, and what becomes of the calls of a participant that has ended.
+// design/7-requests.md.
+#ifndef TIDINGS__CALLS_H
+#define TIDINGS__CALLS_H
+
+#include "center/center.h"
+#include "registry/presence.h"
+
+#define TIDINGS__REQUESTS_PREFIX_LENGTH (sizeof TIDINGS_REQUESTS_PREFIX - 1)
+// The payload of a record that announces requests: a ticket (see below), or this one: "search the calls".
+#define TIDINGS__TICKET_SEARCH UINT64_MAX
+
+static inline uint32_t tidings__call_state(uint64_t word) { return (uint32_t)word & 0xf; }
+static inline uint32_t tidings__call_caller(uint64_t word) { return (uint32_t)(word >> 6) & 0xfff; }
+static inline uint32_t tidings__call_server(uint64_t word) { return (uint32_t)(word >> 18) & 0xfff; }
+static inline uint64_t tidings__call_generation(uint64_t word) { return word >> 30; }
+// The word with another state and server. Generation, caller and flags stay.
+static inline uint64_t tidings__call_with(uint64_t word, uint32_t server, uint32_t state) {
+    return (word & ~UINT64_C(0x3ffc000f)) | (uint64_t)(server & 0xfff) << 18 | state;
+}
+// The word that begins the next generation of an entry, without flags and server.
+static inline uint64_t tidings__call_anew(uint64_t word, uint32_t caller, uint32_t state) {
+    return (tidings__call_generation(word) + 1) << 30 | (uint64_t)(caller & 0xfff) << 6 | state;
+}
+// A ticket names a call of one generation: 13…0 index, 63…30 generation.
+static inline uint64_t tidings__ticket(uint32_t index, uint64_t word) {
+    return (word & ~UINT64_C(0x3fffffff)) | (index & (TIDINGS__CALLS_MAX - 1));
+}
+static inline uint32_t tidings__ticket_index(uint64_t ticket) { return (uint32_t)ticket & (TIDINGS__CALLS_MAX - 1); }
+// True if the call's word is of the ticket's generation.
+static inline bool tidings__ticket_of(uint64_t ticket, uint64_t word) { return (ticket ^ word) >> 30 == 0; }
+
+static inline uint64_t tidings__call_name(uint32_t entry, uint64_t generation) {
+    return (entry & 0xffffff) | generation << 24;
+}
+static inline uint32_t tidings__call_size(uint64_t text) { return (uint32_t)text; }
+static inline uint8_t tidings__call_format(uint64_t text) { return (uint8_t)(text >> 32); }
+
+// The chunk word of a reply to this call, by the server that `word` names.
+static inline uint64_t tidings__reply_word(uint32_t index, uint64_t word) {
+    return ((tidings__call_generation(word) << 14 | index) | UINT64_C(1) << 47) << 16 |
+           (uint64_t)tidings__call_server(word) << 4 | TIDINGS__CHUNK_REPLY;
+}
+
+// The number of calls that may be in use, and have memory.
+uint32_t tidings__calls_end(tidings__segment *s);
+
+// True if a living participant serves the name of this entry. `name`: as in a call. `*budget`: how many members may
+// still be checked, as a peer can add them; true as well when it is used up. Call it after a full barrier that follows
+// the post of the call (invariant C3).
+#define TIDINGS__SERVED_CHECKS 65536u
+bool tidings__call_served(tidings__segment *s, uint64_t name, uint32_t *budget);
+
+// True while this participant may claim and post calls: it is watched, and it is not known to have ended. Call it after
+// a full barrier that follows the claim or the post (invariant C4).
+bool tidings__calls_allowed(const tidings_center *center);
+
+// Wakes the callers that sleep on the lane of this call. Call after a full barrier that follows the change of its
+// state. `word`: its state.
+void tidings__call_wake(tidings__segment *s, uint32_t index, uint64_t word);
+
+// Frees the chunk of the call's reply, if `word`, the call's state, is unchanged. A second call does nothing.
+void tidings__reply_free(tidings__segment *s, uint32_t index, uint64_t word);
+
+// Posts a record that makes servers of the name look: for this ticket, or for TIDINGS__TICKET_SEARCH. 0 or the error of
+// the post.
+int tidings__call_announce(tidings_center *center, uint64_t name, uint64_t ticket);
+
+// Gives up a call that participant `server` has claimed: it is posted again if it is idempotent, and ends otherwise.
+// `word`: its state. False: it has another state.
+bool tidings__call_give_up(tidings__segment *s, uint32_t index, uint64_t word);
+
+// Settles all calls of participant `ended`, which has died or ends: those that it claimed, those that it made, and
+// those that no server is left for. Each step can be repeated, by any participant. 0, or the error of a post: repeat
+// it.
+int tidings__calls_settle(tidings_center *center, uint32_t ended);
+// Ends the calls that no server has claimed and no server is left for.
+void tidings__calls_unserved(tidings__segment *s);
+
+#endif

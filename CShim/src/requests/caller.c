@@ -1,0 +1,513 @@
+// Callers: make calls, and take their outcomes. design/7-requests.md.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "center/ends.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "platform/futex.h"
+#include "posting/publisher.h"
+#include "requests/requests.h"
+
+// How long a caller polls for an outcome before it sleeps, if the last one came that soon. As an observer does.
+#define SPIN_LONGEST_NS 20000u
+#define SPIN_WORTH_NS 50000u
+
+#define NONE UINT32_MAX
+
+// A call of this caller, by its index.
+typedef struct own_call {
+    uint64_t posted;          // its state when it was posted; 0: no call of this caller is in flight here
+    uint32_t next, previous;  // in the order in which they were made
+} own_call;
+
+struct tidings_caller {
+    tidings_center *center;
+    tidings__sleeper sleeper;
+    _Atomic uint32_t interrupted, *lane;
+    uint32_t lane_number, fork_epoch;
+    // One thread at a time makes, takes or cancels a call of this caller.
+    pthread_mutex_t lock;
+    own_call *calls;
+    uint32_t capacity, first, last, in_flight;
+    uint32_t *idle;  // calls that this caller has taken, and that are not in flight
+    uint32_t idle_count, idle_capacity;
+    uint32_t look_from;       // the index from which to search for a free call
+    uint64_t known_at, name;  // the G at which `name`, as in a call, was looked up; 0: no server
+    uint64_t last_wait_ns;
+    tidings__copied reply;
+    tidings_publisher *publisher;
+    char name_text[TIDINGS_NAME_MAX + 1];
+    _Alignas(8) uint8_t memory[TIDINGS_PUBLISHER_SIZE_MAX];
+};
+
+static const char *name_of(const tidings_caller *caller) { return caller->name_text + TIDINGS__REQUESTS_PREFIX_LENGTH; }
+
+int tidings_caller_open(tidings_center *center, const char *name, size_t name_length, tidings_caller **result) {
+    *result = NULL;
+    const int error = tidings__requests_begin(center, "call servers in", name, name_length);
+    if (error) return error;
+    tidings_caller *caller = calloc(1, sizeof *caller);
+    if (!caller) {
+        tidings__requests_end(center, tidings__acquire(&center->fork_epoch));
+        return tidings__fail(ENOMEM, "can't call \"%.*s\" in center \"%s\": no memory", (int)name_length, name,
+                             center->segment.name);
+    }
+    caller->center = center;
+    caller->first = caller->last = NONE;
+    caller->known_at = UINT64_MAX;
+    caller->last_wait_ns = UINT64_MAX;
+    // Callers of a handle share its lanes in turns, so that few threads are woken for another one's outcome.
+    static _Atomic uint32_t turn;
+    caller->lane_number = tidings__fetch_add(&turn, 1) % TIDINGS__LANES;
+    caller->lane = &tidings__presence_line_at(&center->segment, center->participant)->replies[caller->lane_number];
+    const size_t length = tidings__requests_name(caller->name_text, name, name_length);
+    caller->publisher = (tidings_publisher *)(void *)caller->memory;
+    tidings__publisher_prepare_at(caller->memory, center, caller->name_text, length, NULL, 0);
+    caller->fork_epoch = caller->sleeper.fork_epoch = tidings__acquire(&center->fork_epoch);
+    // Callers of other handles start elsewhere: each finds a free call at once.
+    caller->look_from = center->participant * TIDINGS__CALLS_STEP;
+    pthread_mutex_init(&caller->lock, NULL);
+    tidings__end_watch(center, &caller->sleeper);
+    if (tidings__end_look(center)) {
+        tidings_caller_close(caller);
+        return tidings__end_fail(center, "call servers in it");
+    }
+    *result = caller;
+    return 0;
+}
+
+static int own(const tidings_caller *caller) {
+    if (__builtin_expect(caller->fork_epoch != tidings__thread_self()->fork_epoch, 0))
+        return tidings__fail(ECHILD,
+                             "can't use a caller of center \"%s\" that was opened before a fork; open one in "
+                             "this process",
+                             caller->center->segment.name);
+    return tidings__center_place(caller->center);
+}
+
+// MARK: Calls of the center
+
+static bool keep_idle(tidings_caller *caller, uint32_t index) {
+    if (caller->idle_count == caller->idle_capacity) {
+        const uint32_t capacity = caller->idle_capacity ? 2 * caller->idle_capacity : 16;
+        uint32_t *idle = realloc(caller->idle, capacity * sizeof *idle);
+        if (!idle) return false;
+        caller->idle = idle;
+        caller->idle_capacity = capacity;
+    }
+    caller->idle[caller->idle_count++] = index;
+    return true;
+}
+
+static bool take_at(tidings_caller *caller, uint32_t index) {
+    _Atomic uint64_t *state = &caller->center->segment.calls[index].state;
+    uint64_t word = tidings__relaxed(state);
+    return tidings__call_state(word) == TIDINGS__CALL_FREE &&
+           tidings__cas(state, &word, tidings__call_anew(word, caller->center->participant, TIDINGS__CALL_IDLE));
+}
+
+// Gives another step of calls memory. 0 or an error.
+static int grow(tidings__segment *s, uint32_t count) {
+    const uint32_t more = count + TIDINGS__CALLS_STEP;
+    const int error = tidings__back_calls(s, more);
+    if (error) return error;
+    uint64_t used = tidings__acquire(&s->header->calls_used.word);
+    for (int tries = 0; tries < TIDINGS__TRIES && used < more; tries++)
+        if (tidings__cas(&s->header->calls_used.word, &used, more)) break;
+    return 0;
+}
+
+// Takes a call that no caller has. 0 or an error.
+static int take_call(tidings_caller *caller, uint32_t *index) {
+    tidings__segment *s = &caller->center->segment;
+    if (caller->idle_count > 0) {
+        *index = caller->idle[--caller->idle_count];
+        return 0;
+    }
+    for (;;) {
+        const uint32_t count = tidings__calls_end(s);
+        for (uint32_t n = 0; n < count; n++) {
+            const uint32_t i = (caller->look_from + n) % count;
+            if (!take_at(caller, i)) continue;
+            caller->look_from = i + 1;
+            *index = i;
+            return 0;
+        }
+        if (count + TIDINGS__CALLS_STEP > s->geometry.call_count)
+            return tidings__fail(EUSERS,
+                                 "can't call \"%s\" in center \"%s\": all its %u calls are in use; wait for outcomes, "
+                                 "or create it with more slots",
+                                 name_of(caller), s->name, s->geometry.call_count);
+        const int error = grow(s, count);
+        if (error) return error;
+        // A peer may hold the number of calls down.
+        if (tidings__calls_end(s) <= count)
+            return tidings__fail(EBADMSG,
+                                 "can't call \"%s\" in center \"%s\": a peer has damaged it; remove the center",
+                                 name_of(caller), s->name);
+    }
+}
+
+// The call is not in flight any more. `word`: its state, which only this caller changes now. The call stays this
+// caller's, for its next one.
+static void give_back(tidings_caller *caller, uint32_t index, uint64_t word) {
+    tidings__segment *s = &caller->center->segment;
+    const uint64_t chunk = tidings__relaxed(&s->calls[index].request_chunk);
+    if (chunk && chunk <= s->geometry.chunk_count)
+        tidings__chunk_release(s, caller->center->participant, (uint32_t)chunk - 1);
+    tidings__reply_free(s, index, word);
+    const uint64_t idle = tidings__call_anew(word, caller->center->participant, TIDINGS__CALL_IDLE);
+    if (!tidings__cas(&s->calls[index].state, &word, idle)) return;  // peers took this participant for dead
+    if (keep_idle(caller, index)) return;
+    word = idle;
+    (void)tidings__cas(&s->calls[index].state, &word, tidings__call_anew(word, 0, TIDINGS__CALL_FREE));
+}
+
+// MARK: Calls in flight
+
+static bool room_for(tidings_caller *caller, uint32_t index) {
+    if (index < caller->capacity) return true;
+    const uint32_t capacity = (index / TIDINGS__CALLS_STEP + 1) * TIDINGS__CALLS_STEP;
+    own_call *calls = realloc(caller->calls, capacity * sizeof *calls);
+    if (!calls) return false;
+    memset(calls + caller->capacity, 0, (capacity - caller->capacity) * sizeof *calls);
+    caller->calls = calls;
+    caller->capacity = capacity;
+    return true;
+}
+
+static void put_in(tidings_caller *caller, uint32_t index, uint64_t posted) {
+    caller->calls[index] = (own_call){posted, NONE, caller->last};
+    if (caller->last == NONE)
+        caller->first = index;
+    else
+        caller->calls[caller->last].next = index;
+    caller->last = index;
+    caller->in_flight++;
+}
+
+static void take_out(tidings_caller *caller, uint32_t index) {
+    own_call *call = &caller->calls[index];
+    if (call->previous == NONE)
+        caller->first = call->next;
+    else
+        caller->calls[call->previous].next = call->next;
+    if (call->next == NONE)
+        caller->last = call->previous;
+    else
+        caller->calls[call->next].previous = call->previous;
+    call->posted = 0;
+    caller->in_flight--;
+}
+
+// The index of a call in flight, or NONE.
+static uint32_t in_flight(const tidings_caller *caller, uint64_t id) {
+    const uint32_t index = tidings__ticket_index(id);
+    return index < caller->capacity && caller->calls[index].posted &&
+                   tidings__ticket_of(id, caller->calls[index].posted)
+               ? index
+               : NONE;
+}
+
+// Looks up the name's entry, if names or members have changed. False: no server has ever been there.
+static bool look_up(tidings_caller *caller) {
+    tidings__segment *s = &caller->center->segment;
+    const uint64_t generation = tidings__acquire(&s->header->generation.word);
+    if (generation != caller->known_at) {
+        uint64_t of_entry = 0;
+        const uint32_t entry = tidings__name_find_now(s, &caller->publisher->key, &of_entry);
+        caller->name = entry == TIDINGS__NAME_NONE ? 0 : tidings__call_name(entry, of_entry);
+        caller->known_at = generation;
+    }
+    return caller->name != 0;
+}
+
+static bool served(tidings_caller *caller) {
+    uint32_t budget = TIDINGS__SERVED_CHECKS;
+    return look_up(caller) && tidings__call_served(&caller->center->segment, caller->name, &budget);
+}
+
+static int no_server(const tidings_caller *caller) {
+    return tidings__fail(ECONNREFUSED, "can't call \"%s\" in center \"%s\": no process serves it; start its server",
+                         name_of(caller), caller->center->segment.name);
+}
+
+// Posts the call that was taken. 0: it is in flight. Under the lock.
+static int post_call(tidings_caller *caller, uint32_t index, const tidings_call_options *options, uint64_t *id) {
+    tidings_center *center = caller->center;
+    tidings__segment *s = &center->segment;
+    _Atomic uint64_t *state = &s->calls[index].state;
+    uint64_t idle = tidings__relaxed(state);
+    const uint64_t posted = tidings__call_with(idle, 0, TIDINGS__CALL_POSTED) |
+                            (options->flags & TIDINGS_CALL_IDEMPOTENT ? TIDINGS__CALL_IDEMPOTENT : 0);
+    int error = 0;
+    if (!tidings__cas(state, &idle, posted)) return tidings__center_place(center) ? -EBADF : no_server(caller);
+    // Invariant C3: a server that was seen before may have ended. Whoever settles its calls sees this one, or this
+    // thread sees that the server has ended.
+    tidings__barrier_after_rmw();
+    if (!tidings__calls_allowed(center))
+        error = tidings__fail(EBADF,
+                              "can't call \"%s\" in center \"%s\": peers take this participant for dead; open the "
+                              "center again",
+                              name_of(caller), s->name);
+    else if (!served(caller))
+        error = no_server(caller);
+    const uint64_t ticket = tidings__ticket(index, posted);
+    const tidings_post_options post = {.timeout_ns = options->timeout_ns};
+    if (!error) error = tidings_post(caller->publisher, &ticket, sizeof ticket, &post, NULL);
+    if (error) {
+        // A server may have found the call by a search: then it is in flight.
+        uint64_t word = posted;
+        const uint64_t again = tidings__call_with(posted, 0, TIDINGS__CALL_IDLE) & ~TIDINGS__CALL_IDEMPOTENT;
+        if (tidings__cas(state, &word, again)) {
+            give_back(caller, index, again);
+            return error;
+        }
+    }
+    put_in(caller, index, posted);
+    *id = ticket;
+    return 0;
+}
+
+int tidings_call(tidings_caller *caller, const void *payload, size_t size, const tidings_call_options *options,
+                 uint64_t *id) {
+    static const tidings_call_options standard;
+    const tidings_call_options *o = options ? options : &standard;
+    *id = 0;
+    tidings__clear_error();
+    int error = own(caller);
+    if (error) return error;
+    tidings_center *center = caller->center;
+    tidings__segment *s = &center->segment;
+    if (size > s->shape.maximum_payload)
+        return tidings__fail(EMSGSIZE,
+                             "can't call \"%s\" with %zu bytes in center \"%s\": its maximum is %llu; create it with a "
+                             "larger maximum_payload",
+                             name_of(caller), size, s->name, (unsigned long long)s->shape.maximum_payload);
+    pthread_mutex_lock(&caller->lock);
+    uint32_t index;
+    if (!served(caller))
+        error = tidings__end_look(center) ? tidings__end_fail(center, "call a server in it") : no_server(caller);
+    if (!error) error = take_call(caller, &index);
+    if (!error) {
+        tidings__call *call = &s->calls[index];
+        uint64_t chunk = 0;
+        if (!room_for(caller, index))
+            error = tidings__fail(ENOMEM, "can't call \"%s\" in center \"%s\": no memory", name_of(caller), s->name);
+        if (!error) error = tidings__text_place(center, payload, size, 0, s->call_bodies[index].request, &chunk);
+        tidings__set_relaxed(&call->request_chunk, chunk);
+        if (error) {
+            give_back(caller, index, tidings__relaxed(&call->state));
+        } else {
+            tidings__set_relaxed(&call->reply_chunk, 0);
+            tidings__set_relaxed(&call->name, caller->name);
+            tidings__set_relaxed(&call->process, center->pid >> 32 | (center->poster & UINT32_MAX) << 32);
+            tidings__set_relaxed(&call->request,
+                                 (uint64_t)size | (uint64_t)o->format << 32 | (uint64_t)caller->lane_number << 40);
+            tidings__set_relaxed(&call->made_at, tidings__frontier(s, tidings__relaxed(&center->hint)));
+            error = post_call(caller, index, o, id);
+        }
+    }
+    pthread_mutex_unlock(&caller->lock);
+    return error;
+}
+
+// MARK: Outcomes
+
+// If the call has ended, takes its outcome: 0. -EAGAIN without an error line: it has not ended. -ENOMEM.
+static int take_outcome(tidings_caller *caller, uint32_t index, tidings_outcome *outcome) {
+    tidings__segment *s = &caller->center->segment;
+    tidings__call *call = &s->calls[index];
+    const uint64_t posted = caller->calls[index].posted, word = tidings__acquire(&call->state);
+    const uint32_t state = tidings__call_state(word);
+    const bool same = tidings__ticket_of(tidings__ticket(index, posted), word) &&
+                      tidings__call_caller(word) == caller->center->participant;
+    if (same && (state == TIDINGS__CALL_POSTED || state == TIDINGS__CALL_CLAIMED)) return -EAGAIN;
+    *outcome = (tidings_outcome){.error = -ECONNRESET, .id = tidings__ticket(index, posted), .payload = ""};
+    if (same && state == TIDINGS__CALL_UNSERVED) outcome->error = -ECONNREFUSED;
+    if (same && state == TIDINGS__CALL_REPLIED) {
+        const uint64_t text = tidings__acquire(&call->reply), chunk = tidings__relaxed(&call->reply_chunk);
+        const uint64_t held = tidings__reply_word(index, word);
+        outcome->error = tidings__text_copy(s, text, chunk, s->call_bodies[index].reply, &caller->reply);
+        if (outcome->error == -ENOMEM)
+            return tidings__fail(ENOMEM, "can't take a reply in center \"%s\": no memory for it", s->name);
+        if (outcome->error == 0 && chunk && tidings__acquire(&s->chunk_words[chunk - 1]) != held)
+            outcome->error = -EBADMSG;
+        if (outcome->error == 0) {
+            outcome->code = (uint16_t)(text >> 40);
+            outcome->format = tidings__call_format(text);
+            outcome->payload = caller->reply.bytes;
+            outcome->size = tidings__call_size(text);
+        }
+    }
+    take_out(caller, index);
+    if (same) give_back(caller, index, word);
+    return 0;
+}
+
+// The outcome of call `id`, or of the earliest call that has ended. As `take_outcome`; -ENOENT: no such call.
+static int look_for(tidings_caller *caller, uint64_t id, tidings_outcome *outcome) {
+    pthread_mutex_lock(&caller->lock);
+    int error = -ENOENT;
+    if (id) {
+        const uint32_t index = in_flight(caller, id);
+        if (index != NONE) error = take_outcome(caller, index, outcome);
+    } else {
+        for (uint32_t i = caller->first, next; i != NONE && (error == -ENOENT || error == -EAGAIN); i = next) {
+            next = caller->calls[i].next;
+            error = take_outcome(caller, i, outcome);
+        }
+    }
+    pthread_mutex_unlock(&caller->lock);
+    return error;
+}
+
+static bool take_interrupt(tidings_caller *caller) {
+    return tidings__relaxed(&caller->interrupted) && tidings__fetch_and(&caller->interrupted, 0);
+}
+
+// Polls the state of a call for a moment. True: it has changed.
+static bool spin(tidings_caller *caller, uint64_t id, uint64_t deadline) {
+    if (caller->last_wait_ns >= SPIN_WORTH_NS || tidings__processors() < 2) return false;
+    pthread_mutex_lock(&caller->lock);
+    const uint32_t index = id ? in_flight(caller, id) : caller->first;
+    pthread_mutex_unlock(&caller->lock);
+    if (index == NONE) return false;
+    const _Atomic uint64_t *state = &caller->center->segment.calls[index].state;
+    const uint64_t begun = tidings__monotonic_ns();
+    for (uint32_t i = 1;; i++) {
+        const uint32_t now = tidings__call_state(tidings__acquire(state));
+        if (now != TIDINGS__CALL_POSTED && now != TIDINGS__CALL_CLAIMED) return true;
+        tidings__cpu_relax();
+        if (i % 16 != 0) continue;
+        const uint64_t time = tidings__monotonic_ns();
+        if (time - begun >= SPIN_LONGEST_NS || time >= deadline || tidings__relaxed(&caller->interrupted)) return false;
+    }
+}
+
+// Announces that this caller sleeps, looks once more, and sleeps. Result as `look_for`.
+static int sleep_once(tidings_caller *caller, uint64_t id, uint64_t deadline, tidings_outcome *outcome) {
+    tidings_center *center = caller->center;
+    tidings__futex_value words[2] = {{caller->lane, 0}, {&caller->sleeper.own_futex, 0}};
+    words[1].value = tidings__acquire(words[1].word);
+    words[0].value = tidings__fetch_or(caller->lane, 1) | 1;
+    tidings__barrier_after_rmw();
+    const int error = look_for(caller, id, outcome);
+    if (error != -EAGAIN) return error;
+    if (tidings__end_doubted(center) || tidings__relaxed(&caller->interrupted)) return -EAGAIN;
+    const uint64_t now = tidings__monotonic_ns();
+    int64_t timeout = deadline == UINT64_MAX ? -1 : now < deadline ? (int64_t)(deadline - now) : 0;
+    const bool watched = tidings__end_watched(center);
+    if (!watched && (timeout < 0 || timeout > TIDINGS__END_ASK_NS)) timeout = TIDINGS__END_ASK_NS;
+    if (timeout != 0) (void)tidings__futex_wait_either(words, 2, timeout);
+    caller->last_wait_ns = tidings__monotonic_ns() - now;
+    if (!watched) tidings__end_look_seldom(center);
+    return -EAGAIN;
+}
+
+int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns, tidings_outcome *outcome) {
+    int error = own(caller);
+    if (error) return error;
+    tidings_center *center = caller->center;
+    const uint64_t begun = timeout_ns > 0 ? tidings__monotonic_ns() : 0;
+    const uint64_t deadline = timeout_ns < 0 || begun + (uint64_t)timeout_ns < begun ? UINT64_MAX
+                                                                                     : begun + (uint64_t)timeout_ns;
+    bool polled = false;
+    for (;;) {
+        if (take_interrupt(caller)) return -EINTR;
+        error = look_for(caller, id, outcome);
+        if (error == -ENOENT)
+            return tidings__fail(ENOENT,
+                                 "can't wait for \"%s\" in center \"%s\": no such call is in flight; call first",
+                                 name_of(caller), center->segment.name);
+        if (error != -EAGAIN) return error;
+        if (tidings__end_known(center)) return tidings__end_fail(center, "wait for a reply in it");
+        if (timeout_ns == 0) return -EAGAIN;
+        if (!polled && spin(caller, id, deadline)) {
+            polled = true;
+            continue;
+        }
+        polled = false;
+        error = sleep_once(caller, id, deadline, outcome);
+        if (error != -EAGAIN) return error;
+        if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) {
+            // A last look: a call that ended before the deadline has its outcome.
+            error = look_for(caller, id, outcome);
+            return error == -EAGAIN ? -ETIMEDOUT : error;
+        }
+    }
+}
+
+void tidings_caller_interrupt(tidings_caller *caller) {
+    tidings__set_release(&caller->interrupted, 1);
+    tidings__nudge(&caller->sleeper);
+}
+
+// MARK: Cancelling
+
+static void cancel(tidings_caller *caller, uint32_t index) {
+    tidings__segment *s = &caller->center->segment;
+    tidings__call *call = &s->calls[index];
+    const uint64_t posted = caller->calls[index].posted, ticket = tidings__ticket(index, posted);
+    take_out(caller, index);
+    for (int tries = 0; tries < TIDINGS__TRIES; tries++) {
+        uint64_t word = tidings__acquire(&call->state);
+        if (!tidings__ticket_of(ticket, word) || tidings__call_caller(word) != caller->center->participant) return;
+        if (tidings__call_state(word) == TIDINGS__CALL_CLAIMED) {
+            // Its server writes the reply, perhaps now. So the call is the server's, until it or a participant that
+            // settles its calls frees it.
+            const uint64_t chunk = tidings__relaxed(&call->request_chunk);
+            const uint64_t to = tidings__call_with(word, tidings__call_server(word), TIDINGS__CALL_CANCELLED);
+            if (!tidings__cas(&call->state, &word, to)) continue;
+            if (chunk && chunk <= s->geometry.chunk_count)
+                tidings__chunk_release(s, caller->center->participant, (uint32_t)chunk - 1);
+            (void)tidings_post(caller->publisher, &ticket, sizeof ticket, NULL, NULL);
+            return;
+        }
+        if (tidings__call_state(word) == TIDINGS__CALL_POSTED) {
+            const uint64_t to = tidings__call_with(word, 0, TIDINGS__CALL_IDLE);
+            if (!tidings__cas(&call->state, &word, to)) continue;
+            word = to;
+        }
+        give_back(caller, index, word);
+        return;
+    }
+}
+
+int tidings_call_cancel(tidings_caller *caller, uint64_t id) {
+    tidings__clear_error();
+    int error = own(caller);
+    if (error) return error;
+    pthread_mutex_lock(&caller->lock);
+    const uint32_t index = in_flight(caller, id);
+    if (index == NONE)
+        error = tidings__fail(ENOENT, "can't cancel a call of \"%s\" in center \"%s\": no such call is in flight",
+                              name_of(caller), caller->center->segment.name);
+    else
+        cancel(caller, index);
+    pthread_mutex_unlock(&caller->lock);
+    return error;
+}
+
+void tidings_caller_close(tidings_caller *caller) {
+    if (!caller) return;
+    tidings_center *center = caller->center;
+    if (own(caller) == 0) {
+        while (caller->first != NONE) cancel(caller, caller->first);
+        for (uint32_t i = 0; i < caller->idle_count; i++) {
+            _Atomic uint64_t *state = &center->segment.calls[caller->idle[i]].state;
+            uint64_t word = tidings__acquire(state);
+            if (tidings__call_state(word) == TIDINGS__CALL_IDLE && tidings__call_caller(word) == center->participant)
+                (void)tidings__cas(state, &word, tidings__call_anew(word, 0, TIDINGS__CALL_FREE));
+        }
+    }
+    tidings__end_unwatch(center, &caller->sleeper);
+    tidings__requests_end(center, caller->fork_epoch);
+    pthread_mutex_destroy(&caller->lock);
+    free(caller->calls);
+    free(caller->idle);
+    free(caller->reply.bytes);
+    free(caller);
+}

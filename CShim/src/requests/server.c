@@ -1,0 +1,343 @@
+// Servers: receive requests, each of which one server has, and reply. design/7-requests.md.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "center/ends.h"
+#include "platform/clock.h"
+#include "platform/error.h"
+#include "receiving/observer.h"
+#include "requests/requests.h"
+
+struct tidings_server {
+    tidings_center *center;
+    tidings_observer *observer;
+    uint64_t name;  // as in a call
+    uint32_t fork_epoch;
+    // One thread at a time claims, replies or frees a call of this server.
+    pthread_mutex_t lock;
+    uint64_t *claimed;  // the states of the calls that it has claimed, by index; 0: none
+    uint32_t capacity;
+    // The calls that a search has found, in the order in which they were made.
+    uint64_t *found;
+    uint32_t found_count, found_next;
+    bool cancelled;           // a call of this server may have been cancelled without a ticket
+    uint32_t cancelled_next;  // the index from which to look for it
+    tidings__copied request;
+};
+
+int tidings_server_open(tidings_center *center, const char *name, size_t name_length, tidings_server **result) {
+    *result = NULL;
+    int error = tidings__requests_begin(center, "serve requests in", name, name_length);
+    if (error) return error;
+    tidings__segment *s = &center->segment;
+    tidings_server *server = calloc(1, sizeof *server);
+    if (!server) {
+        tidings__requests_end(center, tidings__acquire(&center->fork_epoch));
+        return tidings__fail(ENOMEM, "can't serve \"%.*s\" in center \"%s\": no memory", (int)name_length, name,
+                             s->name);
+    }
+    server->center = center;
+    server->fork_epoch = tidings__acquire(&center->fork_epoch);
+    pthread_mutex_init(&server->lock, NULL);
+    char text[TIDINGS_NAME_MAX + 1];
+    const size_t length = tidings__requests_name(text, name, name_length);
+    error = tidings_observer_open(center, 0, &server->observer);
+    if (!error) {
+        // Before the observer becomes a member of the name: from then on it is a server (invariant C3).
+        tidings__set_release(&s->observers[server->observer->index].serves, 1);
+        uint32_t subscription;
+        error = tidings_observer_add(server->observer, text, length, NULL, 0, 0, &subscription);
+    }
+    if (!error) {
+        tidings__key key;
+        tidings__key_make(&key, text, length, NULL, 0);
+        uint64_t generation;
+        // The entry stays as long as its observer is a member.
+        const uint32_t entry = tidings__name_find_now(s, &key, &generation);
+        server->name = tidings__call_name(entry, generation);
+    }
+    if (error) {
+        tidings_server_close(server);
+        return error;
+    }
+    *result = server;
+    return 0;
+}
+
+static int own(const tidings_server *server) {
+    const int error = tidings__observer_own(server->observer);
+    return error ? error : tidings__center_place(server->center);
+}
+
+// Frees a call that its caller has cancelled.
+static void free_cancelled(tidings_server *server, uint32_t index, uint64_t word) {
+    tidings__segment *s = &server->center->segment;
+    tidings__reply_free(s, index, word);
+    (void)tidings__cas(&s->calls[index].state, &word, tidings__call_anew(word, 0, TIDINGS__CALL_FREE));
+}
+
+static uint64_t cancelled_word(uint64_t claimed) {
+    return tidings__call_with(claimed, tidings__call_server(claimed), TIDINGS__CALL_CANCELLED);
+}
+
+void tidings_server_close(tidings_server *server) {
+    if (!server) return;
+    tidings_center *center = server->center;
+    tidings__segment *s = &center->segment;
+    const bool ours = server->observer && own(server) == 0;
+    tidings_observer_close(server->observer);
+    bool again = false;
+    for (uint32_t i = 0; ours && i < server->capacity; i++) {
+        const uint64_t word = server->claimed[i];
+        if (!word) continue;
+        if (tidings__call_give_up(s, i, word))
+            again |= (word & TIDINGS__CALL_IDEMPOTENT) != 0;
+        else
+            free_cancelled(server, i, cancelled_word(word));
+    }
+    if (ours) {
+        tidings__fence_full();
+        tidings__calls_unserved(s);
+        if (again) (void)tidings__call_announce(center, server->name, TIDINGS__TICKET_SEARCH);
+    }
+    tidings__requests_end(center, server->fork_epoch);
+    pthread_mutex_destroy(&server->lock);
+    free(server->claimed);
+    free(server->found);
+    free(server->request.bytes);
+    free(server);
+}
+
+// MARK: Receiving
+
+static bool room_for(tidings_server *server, uint32_t index) {
+    if (index < server->capacity) return true;
+    const uint32_t capacity = (index / TIDINGS__CALLS_STEP + 1) * TIDINGS__CALLS_STEP;
+    uint64_t *claimed = realloc(server->claimed, capacity * sizeof *claimed);
+    if (!claimed) return false;
+    memset(claimed + server->capacity, 0, (capacity - server->capacity) * sizeof *claimed);
+    server->claimed = claimed;
+    server->capacity = capacity;
+    return true;
+}
+
+static int no_memory(const tidings_server *server) {
+    return tidings__fail(ENOMEM, "can't receive a request in center \"%s\": no memory for it",
+                         server->center->segment.name);
+}
+
+// Claims the call of a ticket, if no other server has. 0, or an error; -EAGAIN without an error line: it is another
+// server's, or has ended.
+static int claim(tidings_server *server, uint64_t ticket, tidings_request *request) {
+    tidings_center *center = server->center;
+    tidings__segment *s = &center->segment;
+    const uint32_t index = tidings__ticket_index(ticket);
+    if (index >= tidings__calls_end(s)) return -EAGAIN;
+    tidings__call *call = &s->calls[index];
+    uint64_t word = tidings__acquire(&call->state);
+    if (tidings__call_state(word) != TIDINGS__CALL_POSTED || !tidings__ticket_of(ticket, word) ||
+        tidings__relaxed(&call->name) != server->name)
+        return -EAGAIN;
+    if (!room_for(server, index)) return no_memory(server);
+    const uint64_t claimed = tidings__call_with(word, center->participant, TIDINGS__CALL_CLAIMED);
+    if (!tidings__cas(&call->state, &word, claimed)) return -EAGAIN;
+    tidings__barrier_after_rmw();
+    if (!tidings__calls_allowed(center)) {
+        // Peers take this participant for dead, or it exits. They may have settled its calls before this one.
+        (void)tidings__call_give_up(s, index, claimed);
+        tidings__fence_full();
+        tidings__calls_unserved(s);
+        if (claimed & TIDINGS__CALL_IDEMPOTENT)
+            (void)tidings__call_announce(center, server->name, TIDINGS__TICKET_SEARCH);
+        return tidings__fail(EBADF,
+                             "can't receive requests in center \"%s\": peers take this participant for dead; open "
+                             "the center again",
+                             s->name);
+    }
+    const uint64_t text = tidings__acquire(&call->request), process = tidings__relaxed(&call->process);
+    const int error = tidings__text_copy(s, text, tidings__relaxed(&call->request_chunk), s->call_bodies[index].request,
+                                         &server->request);
+    if (tidings__acquire(&call->state) != claimed) {
+        free_cancelled(server, index, cancelled_word(claimed));
+        return -EAGAIN;
+    }
+    if (error) {
+        if (tidings__call_give_up(s, index, claimed) && claimed & TIDINGS__CALL_IDEMPOTENT)
+            (void)tidings__call_announce(center, server->name, TIDINGS__TICKET_SEARCH);
+        return error == -ENOMEM ? no_memory(server) : -EAGAIN;
+    }
+    server->claimed[index] = claimed;
+    *request = (tidings_request){.kind = TIDINGS_REQUEST_NEW,
+                                 .again = (claimed & TIDINGS__CALL_AGAIN) != 0,
+                                 .format = tidings__call_format(text),
+                                 .id = tidings__ticket(index, claimed),
+                                 .payload = server->request.bytes,
+                                 .size = tidings__call_size(text),
+                                 .pid = (int32_t)(uint32_t)process,
+                                 .uid = (uint32_t)(process >> 32),
+                                 .participant = tidings__call_caller(claimed)};
+    return 0;
+}
+
+// If this server has call `index` and it was cancelled: frees it, and tells the program.
+static bool tell_cancelled(tidings_server *server, uint32_t index, tidings_request *request) {
+    if (index >= server->capacity || !server->claimed[index]) return false;
+    const uint64_t word = cancelled_word(server->claimed[index]);
+    if (tidings__acquire(&server->center->segment.calls[index].state) != word) return false;
+    free_cancelled(server, index, word);
+    server->claimed[index] = 0;
+    *request = (tidings_request){.kind = TIDINGS_REQUEST_CANCELLED, .id = tidings__ticket(index, word), .payload = ""};
+    return true;
+}
+
+typedef struct found_call {
+    uint64_t made_at, ticket;
+} found_call;
+
+static int earlier(const void *a, const void *b) {
+    const int64_t distance = (int64_t)(((const found_call *)a)->made_at - ((const found_call *)b)->made_at);
+    return (distance > 0) - (distance < 0);
+}
+
+// Finds all calls of the name that no server has claimed.
+static int search(tidings_server *server) {
+    tidings__segment *s = &server->center->segment;
+    const uint32_t count = tidings__calls_end(s);
+    server->cancelled = true;
+    server->cancelled_next = 0;
+    server->found_count = server->found_next = 0;
+    found_call *calls = malloc((count + 1) * sizeof *calls);
+    uint64_t *found = realloc(server->found, (count + 1) * sizeof *found);
+    if (found) server->found = found;
+    if (!calls || !found) {
+        free(calls);
+        return no_memory(server);
+    }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t word = tidings__acquire(&s->calls[i].state);
+        if (tidings__call_state(word) != TIDINGS__CALL_POSTED || tidings__relaxed(&s->calls[i].name) != server->name)
+            continue;
+        calls[n++] = (found_call){tidings__relaxed(&s->calls[i].made_at), tidings__ticket(i, word)};
+    }
+    qsort(calls, n, sizeof *calls, earlier);
+    for (uint32_t i = 0; i < n; i++) found[i] = calls[i].ticket;
+    server->found_count = n;
+    free(calls);
+    return 0;
+}
+
+// What the last search and the cancelled calls still have for the program. -EAGAIN: nothing.
+static int take(tidings_server *server, tidings_request *request) {
+    for (; server->cancelled && server->cancelled_next < server->capacity; server->cancelled_next++)
+        if (tell_cancelled(server, server->cancelled_next, request)) return 0;
+    server->cancelled = false;
+    while (server->found_next < server->found_count) {
+        const int error = claim(server, server->found[server->found_next++], request);
+        if (error != -EAGAIN) return error;
+    }
+    return -EAGAIN;
+}
+
+// One record of the name.
+static int look_at(tidings_server *server, const tidings_delivery *d, tidings_request *request) {
+    uint64_t ticket = TIDINGS__TICKET_SEARCH;
+    if (d->kind == TIDINGS_DELIVERY_MESSAGE) {
+        if (d->size != sizeof ticket) return -EAGAIN;  // of a program that posts under this name
+        memcpy(&ticket, d->payload, sizeof ticket);
+    }
+    if (ticket == TIDINGS__TICKET_SEARCH) {
+        const int error = search(server);
+        return error ? error : take(server, request);
+    }
+    if (tell_cancelled(server, tidings__ticket_index(ticket), request)) return 0;
+    return claim(server, ticket, request);
+}
+
+int tidings_server_next(tidings_server *server, int64_t timeout_ns, tidings_request *request) {
+    int error = own(server);
+    if (error) return error;
+    pthread_mutex_lock(&server->lock);
+    error = take(server, request);
+    pthread_mutex_unlock(&server->lock);
+    if (error != -EAGAIN) return error;
+    const uint64_t begun = timeout_ns > 0 ? tidings__monotonic_ns() : 0;
+    for (int64_t left = timeout_ns;;) {
+        tidings_delivery d;
+        error = tidings_next(server->observer, left, &d);
+        if (error) return error;
+        pthread_mutex_lock(&server->lock);
+        error = look_at(server, &d, request);
+        pthread_mutex_unlock(&server->lock);
+        if (error != -EAGAIN) return error;
+        if (timeout_ns <= 0) continue;
+        const uint64_t passed = tidings__monotonic_ns() - begun;
+        // With 0 the observer would report -EAGAIN, not -ETIMEDOUT.
+        left = passed < (uint64_t)timeout_ns ? timeout_ns - (int64_t)passed : 1;
+    }
+}
+
+void tidings_server_interrupt(tidings_server *server) { tidings_observer_interrupt(server->observer); }
+
+// MARK: Replying
+
+static int no_caller(const tidings_server *server) {
+    return tidings__fail(ECANCELED,
+                         "can't reply in center \"%s\": nobody waits for this reply; drop the request's work",
+                         server->center->segment.name);
+}
+
+// Writes the reply, and ends the call with it. Under the lock.
+static int reply(tidings_server *server, uint32_t index, const void *payload, size_t size, uint64_t text) {
+    tidings_center *center = server->center;
+    tidings__segment *s = &center->segment;
+    tidings__call *call = &s->calls[index];
+    const uint64_t claimed = server->claimed[index];
+    uint64_t word = claimed, chunk;
+    const uint64_t replied = tidings__call_with(word, center->participant, TIDINGS__CALL_REPLIED);
+    const int error = tidings__text_place(center, payload, size, 0, s->call_bodies[index].reply, &chunk);
+    if (error) return error;
+    // Invariant C5: the call names the chunk before the chunk is a reply's. So whoever frees the call frees it.
+    tidings__set_release(&call->reply_chunk, chunk);
+    if (chunk) {
+        uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, center->participant, TIDINGS__CHUNK_OWNED);
+        (void)tidings__cas(&s->chunk_words[chunk - 1], &owned, tidings__reply_word(index, claimed));
+    }
+    tidings__set_relaxed(&call->reply, text);
+    server->claimed[index] = 0;
+    if (!tidings__cas(&call->state, &word, replied)) {
+        uint64_t held = tidings__reply_word(index, claimed);
+        if (chunk) (void)tidings__cas(&s->chunk_words[chunk - 1], &held, 0);
+        free_cancelled(server, index, cancelled_word(claimed));
+        return no_caller(server);
+    }
+    tidings__barrier_after_rmw();
+    tidings__call_wake(s, index, replied);
+    return 0;
+}
+
+int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size_t size,
+                  const tidings_reply_options *options) {
+    static const tidings_reply_options standard;
+    const tidings_reply_options *o = options ? options : &standard;
+    tidings__clear_error();
+    int error = own(server);
+    if (error) return error;
+    const tidings__segment *s = &server->center->segment;
+    if (size > s->shape.maximum_payload)
+        return tidings__fail(
+            EMSGSIZE,
+            "can't reply with %zu bytes in center \"%s\": its maximum is %llu; create it with a larger "
+            "maximum_payload",
+            size, s->name, (unsigned long long)s->shape.maximum_payload);
+    const uint64_t text = (uint64_t)size | (uint64_t)o->format << 32 | (uint64_t)o->code << 40;
+    const uint32_t index = tidings__ticket_index(id);
+    pthread_mutex_lock(&server->lock);
+    if (index < server->capacity && server->claimed[index] && tidings__ticket_of(id, server->claimed[index]))
+        error = reply(server, index, payload, size, text);
+    else
+        error = no_caller(server);
+    pthread_mutex_unlock(&server->lock);
+    return error;
+}
