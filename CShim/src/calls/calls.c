@@ -180,6 +180,8 @@ int tidings__calls_settle(tidings_center *center, uint32_t ended) {
     uint32_t budget = TIDINGS__SERVED_CHECKS, announced = 0;
     uint64_t last = 0;
     int result = 0;
+    // Invariants C3 and C4: the participant was found to have ended before this barrier.
+    tidings__fence_full();
     for (uint32_t i = 0; i < count; i++) {
         if (!settle(s, i, ended, &budget)) continue;
         // One record serves all calls of a name that lie side by side.

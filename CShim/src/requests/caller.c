@@ -15,6 +15,8 @@
 #define SPIN_WORTH_NS 50000u
 
 #define NONE UINT32_MAX
+// More calls than these go back to all callers of the center.
+#define IDLE_MOST 64u
 
 // A call of this caller, by its index.
 typedef struct own_call {
@@ -31,8 +33,8 @@ struct tidings_caller {
     pthread_mutex_t lock;
     own_call *calls;
     uint32_t capacity, first, last, in_flight;
-    uint32_t *idle;  // calls that this caller has taken, and that are not in flight
-    uint32_t idle_count, idle_capacity;
+    // Calls that this caller has taken, and that are not in flight: for its next calls.
+    uint32_t idle[IDLE_MOST], idle_count;
     uint32_t look_from;       // the index from which to search for a free call
     uint64_t known_at, name;  // the G at which `name`, as in a call, was looked up; 0: no server
     uint64_t last_wait_ns;
@@ -89,18 +91,6 @@ static int own(const tidings_caller *caller) {
 
 // MARK: Calls of the center
 
-static bool keep_idle(tidings_caller *caller, uint32_t index) {
-    if (caller->idle_count == caller->idle_capacity) {
-        const uint32_t capacity = caller->idle_capacity ? 2 * caller->idle_capacity : 16;
-        uint32_t *idle = realloc(caller->idle, capacity * sizeof *idle);
-        if (!idle) return false;
-        caller->idle = idle;
-        caller->idle_capacity = capacity;
-    }
-    caller->idle[caller->idle_count++] = index;
-    return true;
-}
-
 static bool take_at(tidings_caller *caller, uint32_t index) {
     _Atomic uint64_t *state = &caller->center->segment.calls[index].state;
     uint64_t word = tidings__relaxed(state);
@@ -150,19 +140,18 @@ static int take_call(tidings_caller *caller, uint32_t *index) {
     }
 }
 
-// The call is not in flight any more. `word`: its state, which only this caller changes now. The call stays this
-// caller's, for its next one.
+// The call is not in flight any more. `word`: its state, which only this caller changes now.
 static void give_back(tidings_caller *caller, uint32_t index, uint64_t word) {
     tidings__segment *s = &caller->center->segment;
     const uint64_t chunk = tidings__relaxed(&s->calls[index].request_chunk);
     if (chunk && chunk <= s->geometry.chunk_count)
         tidings__chunk_release(s, caller->center->participant, (uint32_t)chunk - 1);
     tidings__reply_free(s, index, word);
-    const uint64_t idle = tidings__call_anew(word, caller->center->participant, TIDINGS__CALL_IDLE);
-    if (!tidings__cas(&s->calls[index].state, &word, idle)) return;  // peers took this participant for dead
-    if (keep_idle(caller, index)) return;
-    word = idle;
-    (void)tidings__cas(&s->calls[index].state, &word, tidings__call_anew(word, 0, TIDINGS__CALL_FREE));
+    const bool keeps = caller->idle_count < IDLE_MOST;
+    const uint64_t to = keeps ? tidings__call_anew(word, caller->center->participant, TIDINGS__CALL_IDLE)
+                              : tidings__call_anew(word, 0, TIDINGS__CALL_FREE);
+    // Fails if peers took this participant for dead.
+    if (tidings__cas(&s->calls[index].state, &word, to) && keeps) caller->idle[caller->idle_count++] = index;
 }
 
 // MARK: Calls in flight
@@ -507,7 +496,6 @@ void tidings_caller_close(tidings_caller *caller) {
     tidings__requests_end(center, caller->fork_epoch);
     pthread_mutex_destroy(&caller->lock);
     free(caller->calls);
-    free(caller->idle);
     free(caller->reply.bytes);
     free(caller);
 }
