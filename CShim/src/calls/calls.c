@@ -55,8 +55,9 @@ void tidings__call_wake(tidings__segment *s, uint32_t index, uint64_t word) {
     const uint32_t caller = tidings__call_caller(word);
     // Its memory: a caller has a presence entry before it has a call.
     if (caller >= tidings__presence_end(s)) return;
-    const uint32_t number = (uint32_t)(tidings__relaxed(&s->calls[index].request) >> 40) % TIDINGS__LANES;
-    _Atomic uint32_t *lane = &tidings__presence_line_at(s, caller)->replies[number];
+    // Invariant C6: the state was changed before. Invariant C7: no reader can sleep there, so all are woken.
+    const uint32_t number = (uint32_t)(tidings__relaxed(&s->calls[index].request_text) >> 40);
+    _Atomic uint32_t *lane = tidings__lane(s, caller, number);
     uint32_t value = tidings__relaxed(lane);
     for (int tries = 0; value & 1 && tries < TIDINGS__TRIES; tries++) {
         if (!tidings__cas(lane, &value, (value & ~1u) + 2)) continue;
@@ -96,6 +97,7 @@ static void release(tidings__segment *s, uint32_t index, uint64_t word) {
     (void)tidings__cas(&s->calls[index].state, &word, tidings__call_anew(word, 0, TIDINGS__CALL_FREE));
 }
 
+// Invariant C1: the value names call and server, so a second try to end it fails.
 static bool end(tidings__segment *s, uint32_t index, uint64_t word, uint32_t state) {
     const uint64_t to = tidings__call_with(word, tidings__call_server(word), state);
     if (!tidings__cas(&s->calls[index].state, &word, to)) return false;

@@ -55,6 +55,11 @@ bool tidings__call_served(tidings__segment *s, uint64_t name, uint32_t *budget);
 // a full barrier that follows the claim or the post (invariant C4).
 bool tidings__calls_allowed(const tidings_center *center);
 
+// A word on which callers of this participant sleep. Its memory must be there: the participant has a guard.
+static inline _Atomic uint32_t *tidings__lane(const tidings__segment *s, uint32_t participant, uint32_t number) {
+    return &tidings__presence_line_at(s, participant)->replies[number % TIDINGS__LANES];
+}
+
 // Wakes the callers that sleep on the lane of this call. Call after a full barrier that follows the change of its
 // state. `word`: its state.
 void tidings__call_wake(tidings__segment *s, uint32_t index, uint64_t word);

@@ -27,8 +27,8 @@ typedef struct own_call {
 struct tidings_caller {
     tidings_center *center;
     tidings__sleeper sleeper;
-    _Atomic uint32_t interrupted, *lane;
-    uint32_t lane_number, fork_epoch;
+    _Atomic uint32_t interrupted;
+    uint32_t lane, fork_epoch;
     // One thread at a time makes, takes or cancels a call of this caller.
     pthread_mutex_t lock;
     own_call *calls;
@@ -62,8 +62,7 @@ int tidings_caller_open(tidings_center *center, const char *name, size_t name_le
     caller->last_wait_ns = UINT64_MAX;
     // Callers of a handle share its lanes in turns, so that few threads are woken for another one's outcome.
     static _Atomic uint32_t turn;
-    caller->lane_number = tidings__fetch_add(&turn, 1) % TIDINGS__LANES;
-    caller->lane = &tidings__presence_line_at(&center->segment, center->participant)->replies[caller->lane_number];
+    caller->lane = tidings__fetch_add(&turn, 1) % TIDINGS__LANES;
     const size_t length = tidings__requests_name(caller->name_text, name, name_length);
     caller->publisher = (tidings_publisher *)(void *)caller->memory;
     tidings__publisher_prepare_at(caller->memory, center, caller->name_text, length, NULL, 0);
@@ -293,8 +292,8 @@ int tidings_call(tidings_caller *caller, const void *payload, size_t size, const
             tidings__set_relaxed(&call->reply_chunk, 0);
             tidings__set_relaxed(&call->name, caller->name);
             tidings__set_relaxed(&call->process, center->pid >> 32 | (center->poster & UINT32_MAX) << 32);
-            tidings__set_relaxed(&call->request,
-                                 (uint64_t)size | (uint64_t)o->format << 32 | (uint64_t)caller->lane_number << 40);
+            tidings__set_relaxed(&call->request_text,
+                                 (uint64_t)size | (uint64_t)o->format << 32 | (uint64_t)caller->lane << 40);
             tidings__set_relaxed(&call->made_at, tidings__frontier(s, tidings__relaxed(&center->hint)));
             error = post_call(caller, index, o, id);
         }
@@ -317,7 +316,7 @@ static int take_outcome(tidings_caller *caller, uint32_t index, tidings_outcome 
     *outcome = (tidings_outcome){.error = -ECONNRESET, .id = tidings__ticket(index, posted), .payload = ""};
     if (same && state == TIDINGS__CALL_UNSERVED) outcome->error = -ECONNREFUSED;
     if (same && state == TIDINGS__CALL_REPLIED) {
-        const uint64_t text = tidings__acquire(&call->reply), chunk = tidings__relaxed(&call->reply_chunk);
+        const uint64_t text = tidings__acquire(&call->reply_text), chunk = tidings__relaxed(&call->reply_chunk);
         const uint64_t held = tidings__reply_word(index, word);
         outcome->error = tidings__text_copy(s, text, chunk, s->call_bodies[index].reply, &caller->reply);
         if (outcome->error == -ENOMEM)
@@ -379,9 +378,10 @@ static bool spin(tidings_caller *caller, uint64_t id, uint64_t deadline) {
 // Announces that this caller sleeps, looks once more, and sleeps. Result as `look_for`.
 static int sleep_once(tidings_caller *caller, uint64_t id, uint64_t deadline, tidings_outcome *outcome) {
     tidings_center *center = caller->center;
-    tidings__futex_value words[2] = {{caller->lane, 0}, {&caller->sleeper.own_futex, 0}};
-    words[1].value = tidings__acquire(words[1].word);
-    words[0].value = tidings__fetch_or(caller->lane, 1) | 1;
+    const uint32_t own_value = tidings__acquire(&caller->sleeper.own_futex);
+    _Atomic uint32_t *lane = tidings__lane(&center->segment, center->participant, caller->lane);
+    // Invariant C6: before the last look.
+    const uint32_t value = tidings__fetch_or(lane, 1) | 1;
     tidings__barrier_after_rmw();
     const int error = look_for(caller, id, outcome);
     if (error != -EAGAIN) return error;
@@ -390,6 +390,7 @@ static int sleep_once(tidings_caller *caller, uint64_t id, uint64_t deadline, ti
     int64_t timeout = deadline == UINT64_MAX ? -1 : now < deadline ? (int64_t)(deadline - now) : 0;
     const bool watched = tidings__end_watched(center);
     if (!watched && (timeout < 0 || timeout > TIDINGS__END_ASK_NS)) timeout = TIDINGS__END_ASK_NS;
+    const tidings__futex_value words[2] = {{lane, value}, {&caller->sleeper.own_futex, own_value}};
     if (timeout != 0) (void)tidings__futex_wait_either(words, 2, timeout);
     caller->last_wait_ns = tidings__monotonic_ns() - now;
     if (!watched) tidings__end_look_seldom(center);

@@ -155,7 +155,7 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
                              "the center again",
                              s->name);
     }
-    const uint64_t text = tidings__acquire(&call->request), process = tidings__relaxed(&call->process);
+    const uint64_t text = tidings__acquire(&call->request_text), process = tidings__relaxed(&call->process);
     const int error = tidings__text_copy(s, text, tidings__relaxed(&call->request_chunk), s->call_bodies[index].request,
                                          &server->request);
     if (tidings__acquire(&call->state) != claimed) {
@@ -304,7 +304,7 @@ static int reply(tidings_server *server, uint32_t index, const void *payload, si
         uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, center->participant, TIDINGS__CHUNK_OWNED);
         (void)tidings__cas(&s->chunk_words[chunk - 1], &owned, tidings__reply_word(index, claimed));
     }
-    tidings__set_relaxed(&call->reply, text);
+    tidings__set_relaxed(&call->reply_text, text);
     server->claimed[index] = 0;
     if (!tidings__cas(&call->state, &word, replied)) {
         uint64_t held = tidings__reply_word(index, claimed);

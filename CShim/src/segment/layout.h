@@ -287,8 +287,8 @@ typedef struct tidings__name {
 // One call: a request, and what became of it. design/7-requests.md.
 //
 // - Writers: `state`: by CAS its caller, servers, and participants that settle the calls of a dead participant. `name`,
-//   `process`, `request`, `request_chunk` and `made_at`: its caller, in IDLE. `reply` and `reply_chunk`: the server
-//   that has CLAIMED it. The body has the same writers as these words.
+//   `process`, `request_text`, `request_chunk` and `made_at`: its caller, in IDLE. `reply_text` and `reply_chunk`: the
+//   server that has CLAIMED it. The body has the same writers as these words.
 // - No lock: each change of `state` is one CAS of a value that carries the call's generation.
 // - Stale read: the CAS fails. Request and reply count only if `state` is unchanged after they were copied.
 typedef struct tidings__call {
@@ -296,9 +296,9 @@ typedef struct tidings__call {
     _Alignas(TIDINGS__LINE) _Atomic uint64_t state;
     _Atomic uint64_t name;           // 23…0 name entry, 63…24 the entry's generation
     _Atomic uint64_t process;        // of the caller: 31…0 pid, 63…32 uid
-    _Atomic uint64_t request;        // 31…0 bytes, 39…32 format, 42…40 lane of the caller
+    _Atomic uint64_t request_text;   // 31…0 bytes, 39…32 format, 42…40 lane of the caller
     _Atomic uint64_t request_chunk;  // chunk + 1; 0: the request is in the body
-    _Atomic uint64_t reply;          // 31…0 bytes, 39…32 format, 55…40 code
+    _Atomic uint64_t reply_text;     // 31…0 bytes, 39…32 format, 55…40 code
     _Atomic uint64_t reply_chunk;    // chunk + 1; 0: the reply is in the body
     _Atomic uint64_t made_at;        // where the frontier was: earlier calls are served first
 } tidings__call;
