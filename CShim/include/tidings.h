@@ -40,6 +40,8 @@
 /// - **Presence.** A participant can announce itself. Its joining, its leaving and its death are notifications in the
 ///   center's order. Its death is reported once, together with its last will, unless every participant that announced
 ///   itself or watches is dead; then the next one reports it. See "Presence" below.
+/// - **Requests.** Exactly one server of a name receives each request. Each call ends once: with a reply, at once
+///   without a server, or within milliseconds after its server ended. See "Requests" below.
 /// - **Trust.** A center belongs to its owner (mode 0600), unless its creator asks for another mode. A peer with write
 ///   access can spoil the center's data. It can never make another process crash, hang or over-read. There is one
 ///   exception: it can truncate the center's file, or punch holes into it. A *sealed* center rules that out too. An

@@ -259,6 +259,26 @@ static int post_call(tidings_caller *caller, uint32_t index, const tidings_call_
     return 0;
 }
 
+// Writes the request into a call that this caller has taken. 0 or an error.
+static int write_request(tidings_caller *caller, uint32_t index, const void *payload, size_t size, uint8_t format) {
+    tidings_center *center = caller->center;
+    tidings__segment *s = &center->segment;
+    tidings__call *call = &s->calls[index];
+    uint64_t chunk = 0;
+    int error = 0;
+    if (!room_for(caller, index))
+        error = tidings__fail(ENOMEM, "can't call \"%s\" in center \"%s\": no memory", name_of(caller), s->name);
+    else
+        error = tidings__text_place(center, payload, size, 0, s->call_bodies[index].request, &chunk);
+    tidings__set_relaxed(&call->request_chunk, chunk);
+    tidings__set_relaxed(&call->reply_chunk, 0);
+    tidings__set_relaxed(&call->name, caller->name);
+    tidings__set_relaxed(&call->process, center->pid >> 32 | (center->poster & UINT32_MAX) << 32);
+    tidings__set_relaxed(&call->request_text, (uint64_t)size | (uint64_t)format << 32 | (uint64_t)caller->lane << 40);
+    tidings__set_relaxed(&call->made_at, tidings__frontier(s, tidings__relaxed(&center->hint)));
+    return error;
+}
+
 int tidings_call(tidings_caller *caller, const void *payload, size_t size, const tidings_call_options *options,
                  uint64_t *id) {
     static const tidings_call_options standard;
@@ -268,35 +288,23 @@ int tidings_call(tidings_caller *caller, const void *payload, size_t size, const
     int error = own(caller);
     if (error) return error;
     tidings_center *center = caller->center;
-    tidings__segment *s = &center->segment;
+    const tidings__segment *s = &center->segment;
     if (size > s->shape.maximum_payload)
         return tidings__fail(EMSGSIZE,
                              "can't call \"%s\" with %zu bytes in center \"%s\": its maximum is %llu; create it with a "
                              "larger maximum_payload",
                              name_of(caller), size, s->name, (unsigned long long)s->shape.maximum_payload);
     pthread_mutex_lock(&caller->lock);
-    uint32_t index;
+    uint32_t index = 0;
     if (!served(caller))
         error = tidings__end_look(center) ? tidings__end_fail(center, "call a server in it") : no_server(caller);
     if (!error) error = take_call(caller, &index);
     if (!error) {
-        tidings__call *call = &s->calls[index];
-        uint64_t chunk = 0;
-        if (!room_for(caller, index))
-            error = tidings__fail(ENOMEM, "can't call \"%s\" in center \"%s\": no memory", name_of(caller), s->name);
-        if (!error) error = tidings__text_place(center, payload, size, 0, s->call_bodies[index].request, &chunk);
-        tidings__set_relaxed(&call->request_chunk, chunk);
-        if (error) {
-            give_back(caller, index, tidings__relaxed(&call->state));
-        } else {
-            tidings__set_relaxed(&call->reply_chunk, 0);
-            tidings__set_relaxed(&call->name, caller->name);
-            tidings__set_relaxed(&call->process, center->pid >> 32 | (center->poster & UINT32_MAX) << 32);
-            tidings__set_relaxed(&call->request_text,
-                                 (uint64_t)size | (uint64_t)o->format << 32 | (uint64_t)caller->lane << 40);
-            tidings__set_relaxed(&call->made_at, tidings__frontier(s, tidings__relaxed(&center->hint)));
+        error = write_request(caller, index, payload, size, o->format);
+        if (error)
+            give_back(caller, index, tidings__relaxed(&s->calls[index].state));
+        else
             error = post_call(caller, index, o, id);
-        }
     }
     pthread_mutex_unlock(&caller->lock);
     return error;
