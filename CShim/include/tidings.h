@@ -699,7 +699,8 @@ int tidings_presence_read(const tidings_delivery *delivery, tidings_presence *pr
 // - Every call ends, once: with a reply; with -ECONNREFUSED, at once, if no server serves the name; or with
 //   -ECONNRESET, if its server ended without a reply. The death of a server ends its calls within milliseconds, also if
 //   no process calls or posts. A call of a stopped server stays: the caller decides how long to wait.
-// - If a server ends with a request, another server of the name receives it only if the call is TIDINGS_CALL_IDEMPOTENT.
+// - If a server ends with a request, another server of the name receives it only if the call is
+//   TIDINGS_CALL_IDEMPOTENT.
 // - A caller that cancels, closes or dies leaves nothing behind. The server of the call learns of it.
 // - A request is announced by a notification in the center's order, under a name of its own (TIDINGS_REQUESTS_PREFIX
 //   and the name). So a server sleeps as an observer does, and free servers receive requests in the order in which they
@@ -708,8 +709,9 @@ int tidings_presence_read(const tidings_delivery *delivery, tidings_presence *pr
 //   is announced or watches already.
 // - The limits: a center has four calls for each of its slots, at most 16,384, for all callers together. A peer that
 //   may write to the center can end calls, and change requests and replies. A thread of a killed process that is inside
-//   one of these functions may go on just after the death was noticed: a request that it receives then ends with the
-//   caller's patience. If a server is stopped between its reply and the wake-up of its caller, the caller sleeps on.
+//   one of these functions may go on just after the death was noticed: a request that it receives then waits
+//   for the caller's time-out. If a server is stopped between its reply and the wake-up of its caller, the caller
+//   sleeps on.
 
 /// The notifications that announce requests have this prefix. Their payload is for servers alone.
 #define TIDINGS_REQUESTS_PREFIX "tidings.requests."
@@ -731,7 +733,7 @@ void tidings_server_close(tidings_server *server);
 
 enum {
     TIDINGS_REQUEST_NEW = 0,        ///< a request: answer it with `tidings_reply`
-    TIDINGS_REQUEST_CANCELLED = 1,  ///< nobody waits for the reply to request `id` any more; `tidings_reply` fails
+    TIDINGS_REQUEST_CANCELLED = 1,  ///< the caller of request `id` does not wait any more; `tidings_reply` fails
 };
 
 /// What `tidings_server_next` receives. `payload` is valid until the server's next call of it.
@@ -768,9 +770,9 @@ typedef struct tidings_reply_options {
 
 /// Replies to a request. `options` may be NULL.
 ///
-/// -ECANCELED: nobody waits for the reply any more; or this server has no such request, or has replied to it. -EMSGSIZE,
-/// -ENOSPC, -EAGAIN: as `tidings_post`; the request stays, and a shorter reply may succeed. -ECHILD: the server was
-/// opened before a fork. -EBADF: as `tidings_next`.
+/// -ECANCELED: the caller does not wait for the reply any more; or this server has no such request, or has replied to
+/// it. -EMSGSIZE, -ENOSPC, -EAGAIN: as `tidings_post`; the request stays, and a shorter reply may succeed. -ECHILD: the
+/// server was opened before a fork. -EBADF: as `tidings_next`.
 /// Bound: copy, and a rare walk for a reply of more than 192 bytes. Never waits.
 int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size_t size,
                   const tidings_reply_options *options);
@@ -780,7 +782,7 @@ int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size
 /// Bound and waiting: as `tidings_presence_watch`.
 int tidings_caller_open(tidings_center *center, const char *name, size_t name_length, tidings_caller **caller);
 /// Cancels all calls of this caller, and closes it. NULL is ignored. No other thread may use the caller.
-/// Bound: as `tidings_call_cancel` for each call.
+/// Bound and waiting: as `tidings_call_cancel` for each call.
 void tidings_caller_close(tidings_caller *caller);
 
 enum {
@@ -824,8 +826,8 @@ typedef struct tidings_outcome {
 /// `timeout_ns` for it: 0 not at all, -1 without end. A call that has not ended goes on. Only one thread at a time may
 /// call this for one caller; any thread may make and cancel calls.
 ///
-/// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_caller_interrupt`): these leave the error line unchanged. -ENOENT: no such call
-/// is in flight. -ENOMEM: no memory for the reply; try again. -ESTALE: the center has ended; no outcome follows.
+/// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_caller_interrupt`): these leave the error line unchanged. -ENOENT: no such
+/// call is in flight. -ENOMEM: no memory for the reply; try again. -ESTALE: the center has ended; no outcome follows.
 /// -ECHILD, -EBADF: as `tidings_call`.
 /// Bound: copy, and a walk along the calls of this caller. Waits up to `timeout_ns`.
 int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns, tidings_outcome *outcome);

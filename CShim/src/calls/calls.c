@@ -139,7 +139,7 @@ static bool settle(tidings__segment *s, uint32_t index, uint32_t ended, uint32_t
     switch (tidings__call_state(word)) {
         case TIDINGS__CALL_CLAIMED:
             if (made && !has)
-                // Its server learns that nobody waits for the reply, and frees the call.
+                // Its server learns that no caller waits for the reply, and frees the call.
                 return tidings__cas(&call->state, &word,
                                     tidings__call_with(word, tidings__call_server(word), TIDINGS__CALL_CANCELLED));
             if (!has) return false;

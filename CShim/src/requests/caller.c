@@ -230,17 +230,18 @@ static int post_call(tidings_caller *caller, uint32_t index, const tidings_call_
     uint64_t idle = tidings__relaxed(state);
     const uint64_t posted = tidings__call_with(idle, 0, TIDINGS__CALL_POSTED) |
                             (options->flags & TIDINGS_CALL_IDEMPOTENT ? TIDINGS__CALL_IDEMPOTENT : 0);
+    uint32_t budget = TIDINGS__SERVED_CHECKS;
     int error = 0;
     if (!tidings__cas(state, &idle, posted)) return tidings__center_place(center) ? -EBADF : no_server(caller);
-    // Invariant C3: a server that was seen before may have ended. Whoever settles its calls sees this one, or this
-    // thread sees that the server has ended.
+    // Invariant C3: a server that was seen before may have ended. A participant that settles its calls sees this one,
+    // or this thread sees that the server has ended.
     tidings__barrier_after_rmw();
     if (!tidings__calls_allowed(center))
         error = tidings__fail(EBADF,
                               "can't call \"%s\" in center \"%s\": peers take this participant for dead; open the "
                               "center again",
                               name_of(caller), s->name);
-    else if (!served(caller))
+    else if (!tidings__call_served(s, tidings__relaxed(&s->calls[index].name), &budget))
         error = no_server(caller);
     const uint64_t ticket = tidings__ticket(index, posted);
     const tidings_post_options post = {.timeout_ns = options->timeout_ns};
@@ -295,11 +296,16 @@ int tidings_call(tidings_caller *caller, const void *payload, size_t size, const
                              "larger maximum_payload",
                              name_of(caller), size, s->name, (unsigned long long)s->shape.maximum_payload);
     pthread_mutex_lock(&caller->lock);
-    uint32_t index = 0;
-    if (!served(caller))
-        error = tidings__end_look(center) ? tidings__end_fail(center, "call a server in it") : no_server(caller);
-    if (!error) error = take_call(caller, &index);
-    if (!error) {
+    // Again, if the last server ended meanwhile and another one began: the name may have another entry.
+    error = -ECONNREFUSED;
+    for (int tries = 0; tries < 3 && error == -ECONNREFUSED; tries++) {
+        uint32_t index = 0;
+        if (!served(caller)) {
+            error = tidings__end_look(center) ? tidings__end_fail(center, "call a server in it") : no_server(caller);
+            break;
+        }
+        error = take_call(caller, &index);
+        if (error) break;
         error = write_request(caller, index, payload, size, o->format);
         if (error)
             give_back(caller, index, tidings__relaxed(&s->calls[index].state));

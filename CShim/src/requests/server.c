@@ -284,7 +284,7 @@ void tidings_server_interrupt(tidings_server *server) { tidings_observer_interru
 
 static int no_caller(const tidings_server *server) {
     return tidings__fail(ECANCELED,
-                         "can't reply in center \"%s\": nobody waits for this reply; drop the request's work",
+                         "can't reply in center \"%s\": the caller does not wait for this reply any more; drop it",
                          server->center->segment.name);
 }
 
@@ -298,7 +298,7 @@ static int reply(tidings_server *server, uint32_t index, const void *payload, si
     const uint64_t replied = tidings__call_with(word, center->participant, TIDINGS__CALL_REPLIED);
     const int error = tidings__text_place(center, payload, size, 0, s->call_bodies[index].reply, &chunk);
     if (error) return error;
-    // Invariant C5: the call names the chunk before the chunk is a reply's. So whoever frees the call frees it.
+    // Invariant C5: the call names the chunk before the chunk is a reply's. So the thread that frees the call frees it.
     tidings__set_release(&call->reply_chunk, chunk);
     if (chunk) {
         uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, center->participant, TIDINGS__CHUNK_OWNED);
