@@ -761,6 +761,9 @@ int tidings_server_next(tidings_server *server, int64_t timeout_ns, tidings_requ
 /// Makes a `tidings_server_next` that waits, or the next one, return -EINTR.
 /// Bound: constant. Never waits.
 void tidings_server_interrupt(tidings_server *server);
+/// Sets how long the server spins for requests before it sleeps, as `tidings_observer_spin`.
+/// Bound: constant. Never waits.
+void tidings_server_spin(tidings_server *server, uint32_t nanoseconds);
 
 /// How to reply. All zero is the default.
 typedef struct tidings_reply_options {
@@ -834,6 +837,9 @@ int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns,
 /// Makes a `tidings_caller_next` that waits, or the next one, return -EINTR.
 /// Bound: constant. Never waits.
 void tidings_caller_interrupt(tidings_caller *caller);
+/// Sets how long the caller spins for an outcome before it sleeps, as `tidings_observer_spin`.
+/// Bound: constant. Never waits.
+void tidings_caller_spin(tidings_caller *caller, uint32_t nanoseconds);
 
 /// Cancels a call: its outcome is not wanted any more. If a server has received the request, it learns of it
 /// (TIDINGS_REQUEST_CANCELLED). -ENOENT: no such call is in flight.

@@ -7,7 +7,7 @@ struct Peer: ParsableCommand {
     static let configuration = CommandConfiguration(shouldDisplay: false)
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
-        case line, futex, ring, follow, pingpong, lossless, sleep, systemCalls, trackPing, trackPong
+        case line, futex, ring, follow, pingpong, call, lossless, sleep, systemCalls, trackPing, trackPong
 
         var isTrack: Bool { self == .trackPing || self == .trackPong }
     }
@@ -24,7 +24,7 @@ struct Peer: ParsableCommand {
         // Peers inherit the runner's one core.
         var all = [Int32](0..<1024)
         bench_pin_any(&all, 1024)
-        if role == .pingpong || role.isTrack && TrackPace(detail).spins { bench_introduce() }
+        if role == .pingpong || role == .call || role.isTrack && TrackPace(detail).spins { bench_introduce() }
         let cores = cores.split(separator: ",").compactMap { Int32($0) }
         bench_pin_any(cores, Int32(cores.count))
         var opened: OpaquePointer?
@@ -44,6 +44,7 @@ struct Peer: ParsableCommand {
         case .follow: return bench_peer_follow(arena, center, CenterRows.name)
         case .pingpong:
             return bench_peer_pingpong(arena, center, detail >= 1 << 32 ? .max : 0, UInt64(detail & 0xffff_ffff))
+        case .call: return bench_peer_call(arena, center, detail == 0 ? 0 : .max)
         case .lossless: return bench_peer_lossless(arena, center)
         case .sleep: return bench_peer_sleep(arena, center, "other-\(detail)")
         case .systemCalls:

@@ -114,6 +114,10 @@ int bench_pingpong(bench_arena *arena, const char *center, size_t size, uint32_t
                    uint64_t *samples, int count, int batch);
 int bench_peer_pingpong(bench_arena *arena, const char *center, uint32_t spin_ns, uint64_t hold_ns);
 
+/// Half a call of `size` bytes in and out. `spin_ns` as for `tidings_caller_spin`.
+int bench_call(const char *center, size_t size, uint32_t spin_ns, uint64_t *samples, int count, int batch);
+int bench_peer_call(bench_arena *arena, const char *center, uint32_t spin_ns);
+
 /// `count` batches of 64-byte notifications to a lossless observer, which checks every word.
 int bench_lossless(bench_arena *arena, const char *center, uint64_t *samples, int count, int batch);
 int bench_peer_lossless(bench_arena *arena, const char *center);

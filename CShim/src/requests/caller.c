@@ -8,6 +8,7 @@
 #include "platform/error.h"
 #include "platform/futex.h"
 #include "posting/publisher.h"
+#include "receiving/observer.h"
 #include "requests/requests.h"
 
 // How long a caller polls for an outcome before it sleeps, if the last one came that soon. As an observer does.
@@ -28,7 +29,7 @@ struct tidings_caller {
     tidings_center *center;
     tidings__sleeper sleeper;
     _Atomic uint32_t interrupted;
-    uint32_t lane, fork_epoch;
+    uint32_t lane, fork_epoch, spin_ns;
     // One thread at a time makes, takes or cancels a call of this caller.
     pthread_mutex_t lock;
     own_call *calls;
@@ -60,6 +61,7 @@ int tidings_caller_open(tidings_center *center, const char *name, size_t name_le
     caller->first = caller->last = NONE;
     caller->known_at = UINT64_MAX;
     caller->last_wait_ns = UINT64_MAX;
+    caller->spin_ns = TIDINGS__SPIN_ADAPTIVE;
     // Callers of a handle share its lanes in turns, so that few threads are woken for another one's outcome.
     static _Atomic uint32_t turn;
     caller->lane = tidings__fetch_add(&turn, 1) % TIDINGS__LANES;
@@ -370,22 +372,32 @@ static bool take_interrupt(tidings_caller *caller) {
     return tidings__relaxed(&caller->interrupted) && tidings__fetch_and(&caller->interrupted, 0);
 }
 
-// Polls the state of a call for a moment. True: it has changed.
+static uint32_t spin_time(const tidings_caller *caller) {
+    if (caller->spin_ns == 0 || caller->spin_ns == TIDINGS__SPIN_FOREVER) return caller->spin_ns;
+    if (tidings__processors() < 2) return 0;
+    if (caller->spin_ns != TIDINGS__SPIN_ADAPTIVE) return caller->spin_ns;
+    return caller->last_wait_ns < SPIN_WORTH_NS ? SPIN_LONGEST_NS : 0;
+}
+
+// Polls the state of a call for a while. True: look again.
 static bool spin(tidings_caller *caller, uint64_t id, uint64_t deadline) {
-    if (caller->last_wait_ns >= SPIN_WORTH_NS || tidings__processors() < 2) return false;
+    const uint32_t time = spin_time(caller);
+    if (time == 0) return false;
     pthread_mutex_lock(&caller->lock);
     const uint32_t index = id ? in_flight(caller, id) : caller->first;
     pthread_mutex_unlock(&caller->lock);
     if (index == NONE) return false;
     const _Atomic uint64_t *state = &caller->center->segment.calls[index].state;
-    const uint64_t begun = tidings__monotonic_ns();
+    uint64_t until = 0;
     for (uint32_t i = 1;; i++) {
-        const uint32_t now = tidings__call_state(tidings__acquire(state));
-        if (now != TIDINGS__CALL_POSTED && now != TIDINGS__CALL_CLAIMED) return true;
+        const uint32_t at = tidings__call_state(tidings__acquire(state));
+        if (at != TIDINGS__CALL_POSTED && at != TIDINGS__CALL_CLAIMED) return true;
         tidings__cpu_relax();
         if (i % 16 != 0) continue;
-        const uint64_t time = tidings__monotonic_ns();
-        if (time - begun >= SPIN_LONGEST_NS || time >= deadline || tidings__relaxed(&caller->interrupted)) return false;
+        if (tidings__relaxed(&caller->interrupted) || tidings__end_known(caller->center)) return true;
+        const uint64_t now = tidings__monotonic_ns();
+        if (until == 0) until = time == TIDINGS__SPIN_FOREVER || now + time > deadline ? deadline : now + time;
+        if (now >= until) return time == TIDINGS__SPIN_FOREVER;
     }
 }
 
@@ -429,13 +441,14 @@ int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns,
         if (error != -EAGAIN) return error;
         if (tidings__end_known(center)) return tidings__end_fail(center, "wait for a reply in it");
         if (timeout_ns == 0) return -EAGAIN;
+        // Once for each sleep: of several calls, spinning polls one alone. A peer may have changed that.
         if (!polled && spin(caller, id, deadline)) {
-            polled = true;
-            continue;
+            polled = caller->spin_ns != TIDINGS__SPIN_FOREVER;
+        } else {
+            polled = false;
+            error = sleep_once(caller, id, deadline, outcome);
+            if (error != -EAGAIN) return error;
         }
-        polled = false;
-        error = sleep_once(caller, id, deadline, outcome);
-        if (error != -EAGAIN) return error;
         if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline) {
             // A last look: a call that ended before the deadline has its outcome.
             error = look_for(caller, id, outcome);
@@ -443,6 +456,8 @@ int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns,
         }
     }
 }
+
+void tidings_caller_spin(tidings_caller *caller, uint32_t nanoseconds) { caller->spin_ns = nanoseconds; }
 
 void tidings_caller_interrupt(tidings_caller *caller) {
     tidings__set_release(&caller->interrupted, 1);

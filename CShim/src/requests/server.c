@@ -280,6 +280,10 @@ int tidings_server_next(tidings_server *server, int64_t timeout_ns, tidings_requ
 
 void tidings_server_interrupt(tidings_server *server) { tidings_observer_interrupt(server->observer); }
 
+void tidings_server_spin(tidings_server *server, uint32_t nanoseconds) {
+    tidings_observer_spin(server->observer, nanoseconds);
+}
+
 // MARK: Replying
 
 static int no_caller(const tidings_server *server) {

@@ -27,6 +27,8 @@ enum CenterRows {
         latency(
             "awake-64-each", "awake, C, 64 B, one way, no mean of 32", size: 64, asleep: false, batch: 1, .none),
         latency("awake-8", "awake, C, 8 B, one way", size: 8, asleep: false, .none),
+        call("call-asleep", "half a call, asleep, C, 64 B in and out", asleep: true, .ratio(1.25)),
+        call("call-awake", "half a call, awake, C, 64 B in and out", asleep: false, .ratio(2.5)),
     ]
 
     private static func postAlone(_ id: String, size: Int, _ requirement: Requirement) -> Row {
@@ -83,6 +85,35 @@ enum CenterRows {
                 }
             }
             try alternate({ try Limit.ring(bench, slots: slots, ahead: ahead) }, ours)
+        }
+    }
+
+    /// A call against what it needs at least: asleep a futex round trip, awake a post each way.
+    private static func call(_ id: String, _ title: String, asleep: Bool, _ requirement: Requirement) -> Row {
+        Row(
+            id: id, title: title, limitTitle: asleep ? "futex, both asleep" : "awake, C, 64 B, one way",
+            requirement: requirement, processors: asleep ? 1 : 2
+        ) { bench, alternate in
+            let center = bench.name("call")
+            let count = bench.count(asleep ? 8000 : 4000)
+            let spin = asleep ? 0 : spinForEver
+            let ours = {
+                try bench.withPeer(.call, center: center, detail: asleep ? 0 : 1) { _ in
+                    try Round("call", count: count) {
+                        bench_call(center, 64, spin, $0, Int32(count), asleep ? 1 : 32)
+                    }
+                }
+            }
+            let limit = {
+                if asleep { return try Limit.futex(bench, hold: 0) }
+                let latency = bench.name("latency")
+                return try bench.withPeer(.pingpong, center: latency, detail: 1 << 32) { arena in
+                    try Round("ping-pong", count: count) {
+                        bench_pingpong(arena, latency, 64, spin, 0, $0, Int32(count), 32)
+                    }
+                }
+            }
+            try alternate(limit, ours)
         }
     }
 
