@@ -47,9 +47,12 @@ bool tidings__call_served(tidings__segment *s, uint64_t name, uint32_t *budget) 
 bool tidings__calls_allowed(const tidings_center *center) {
     const tidings__segment *s = &center->segment;
     const uint32_t own = center->participant, state = tidings__report_state(tidings__acquire(&s->presence[own].report));
-    return (state == TIDINGS__PRESENCE_PRESENT || state == TIDINGS__PRESENCE_WATCHING) &&
+    return !tidings__acquire(&center->leaves) &&
+           (state == TIDINGS__PRESENCE_PRESENT || state == TIDINGS__PRESENCE_WATCHING) &&
            !tidings__presence_dead(s, own);
 }
+
+// MARK: Wake-ups
 
 void tidings__call_wake(tidings__segment *s, uint32_t index, uint64_t word) {
     const uint32_t caller = tidings__call_caller(word);
@@ -58,13 +61,30 @@ void tidings__call_wake(tidings__segment *s, uint32_t index, uint64_t word) {
     // Invariant C6: the state was changed before. Invariant C7: no reader can sleep there, so all are woken.
     const uint32_t number = (uint32_t)(tidings__relaxed(&s->calls[index].request_text) >> 40);
     _Atomic uint32_t *lane = tidings__lane(s, caller, number);
-    uint32_t value = tidings__relaxed(lane);
-    for (int tries = 0; value & 1 && tries < TIDINGS__TRIES; tries++) {
-        if (!tidings__cas(lane, &value, (value & ~1u) + 2)) continue;
+    uint32_t was = tidings__relaxed(lane);
+    for (int tries = 0; was & 1 && tries < TIDINGS__TRIES; tries++) {
+        // A new value with the flag still set, as of a doorbell (invariant W3). If this thread stops or dies before the
+        // wake-up, the next one that ends or settles a call of the lane wakes its sleepers.
+        uint32_t rung = was + 2;
+        if (!tidings__cas(lane, &was, rung)) continue;
         tidings__futex_wake(lane, INT_MAX);
+        // The flag is cleared only if no caller has announced another sleep meanwhile.
+        (void)tidings__cas(lane, &rung, rung & ~1u);
         return;
     }
 }
+
+bool tidings__lane_announce(_Atomic uint32_t *lane, uint32_t *value) {
+    uint32_t was = tidings__relaxed(lane);
+    for (int tries = 0; tries < TIDINGS__TRIES; tries++) {
+        // A new value: a thread that wakes the sleepers before this one does not clear the flag.
+        *value = (was + 2) | 1;
+        if (tidings__cas(lane, &was, *value)) return true;
+    }
+    return false;
+}
+
+// MARK: One call
 
 void tidings__reply_free(tidings__segment *s, uint32_t index, uint64_t word) {
     const uint64_t chunk = tidings__acquire(&s->calls[index].reply_chunk);
@@ -91,15 +111,9 @@ int tidings__call_announce(tidings_center *center, uint64_t name, uint64_t ticke
     return tidings_post((tidings_publisher *)(void *)memory, &ticket, sizeof ticket, NULL, NULL);
 }
 
-// Frees a call whose caller does not need it any more. `word`: its state.
-static void release(tidings__segment *s, uint32_t index, uint64_t word) {
-    tidings__reply_free(s, index, word);
-    (void)tidings__cas(&s->calls[index].state, &word, tidings__call_anew(word, 0, TIDINGS__CALL_FREE));
-}
-
 // Invariant C1: the value names call and server, so a second try to end it fails.
-static bool end(tidings__segment *s, uint32_t index, uint64_t word, uint32_t state) {
-    const uint64_t to = tidings__call_with(word, tidings__call_server(word), state);
+bool tidings__call_end(tidings__segment *s, uint32_t index, uint64_t word, uint32_t by, uint32_t state) {
+    const uint64_t to = tidings__call_with(word, by, state);
     if (!tidings__cas(&s->calls[index].state, &word, to)) return false;
     tidings__barrier_after_rmw();
     tidings__call_wake(s, index, to);
@@ -108,91 +122,154 @@ static bool end(tidings__segment *s, uint32_t index, uint64_t word, uint32_t sta
 
 bool tidings__call_give_up(tidings__segment *s, uint32_t index, uint64_t word) {
     tidings__reply_free(s, index, word);
-    if (!(word & TIDINGS__CALL_IDEMPOTENT)) return end(s, index, word, TIDINGS__CALL_ENDED);
+    if (!(word & TIDINGS__CALL_IDEMPOTENT))
+        return tidings__call_end(s, index, word, tidings__call_server(word), TIDINGS__CALL_ENDED);
     const uint64_t to = tidings__call_with(word, 0, TIDINGS__CALL_POSTED) | TIDINGS__CALL_AGAIN;
     if (!tidings__cas(&s->calls[index].state, &word, to)) return false;
     tidings__barrier_after_rmw();
     return true;
 }
 
-// A call that no server has claimed. If its last server has ended, the call ends: with the server, if that had it.
-static bool end_unserved(tidings__segment *s, uint32_t index, uint64_t word, uint32_t *budget) {
-    if (tidings__call_served(s, tidings__acquire(&s->calls[index].name), budget)) return false;
-    // Invariant C3: the state was read before the servers, and is unchanged if the CAS succeeds.
-    return end(s, index, word, word & TIDINGS__CALL_AGAIN ? TIDINGS__CALL_ENDED : TIDINGS__CALL_UNSERVED);
-}
-
-void tidings__calls_unserved(tidings__segment *s) {
+void tidings__calls_posted_again(tidings_center *center, uint64_t name) {
+    if (tidings__call_announce(center, name, TIDINGS__TICKET_SEARCH) == 0) return;
+    tidings__segment *s = &center->segment;
     const uint32_t count = tidings__calls_end(s);
-    uint32_t budget = TIDINGS__SERVED_CHECKS;
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t word = tidings__acquire(&s->calls[i].state);
-        if (tidings__call_state(word) == TIDINGS__CALL_POSTED) (void)end_unserved(s, i, word, &budget);
+        if (tidings__call_state(word) == TIDINGS__CALL_POSTED && word & TIDINGS__CALL_AGAIN &&
+            tidings__acquire(&s->calls[i].name) == name)
+            (void)tidings__call_end(s, i, word, center->participant, TIDINGS__CALL_ENDED);
     }
 }
 
-// Settles one call. True: servers of its name must search.
-static bool settle(tidings__segment *s, uint32_t index, uint32_t ended, uint32_t *budget) {
-    tidings__call *call = &s->calls[index];
-    uint64_t word = tidings__acquire(&call->state);
+// MARK: All calls
+
+// Calls whose states are read before the servers of their names (invariant C3).
+#define BATCH 512u
+// Of a batch: the names that were looked up last. Most calls of a center have few names. So a call costs no walk along
+// the members of its name, of which dead servers may be many.
+#define NAMES 16u
+typedef struct lookups {
+    uint64_t name[NAMES];
+    bool served[NAMES];
+    uint32_t count;
+} lookups;
+
+static bool look_up(tidings__segment *s, lookups *known, uint64_t name, uint32_t *budget) {
+    for (uint32_t i = 0; i < known->count && i < NAMES; i++)
+        if (known->name[i] == name) return known->served[i];
+    const uint32_t at = known->count++ % NAMES;
+    known->name[at] = name;
+    known->served[at] = tidings__call_served(s, name, budget);
+    return known->served[at];
+}
+
+// Names whose servers were told to search. A peer may have made up calls of many names: then some are told twice.
+#define TOLD 64u
+typedef struct told {
+    uint64_t name[TOLD];
+    uint32_t count;
+    int error;
+} told;
+
+static void tell(tidings_center *center, told *t, uint64_t name) {
+    for (uint32_t i = 0; i < t->count && i < TOLD; i++)
+        if (t->name[i] == name) return;
+    const int error = tidings__call_announce(center, name, TIDINGS__TICKET_SEARCH);
+    if (error) t->error = error;
+    t->name[t->count++ % TOLD] = name;
+}
+
+// Ends the calls that no server has claimed and no server is left for. Unless `center` is NULL, servers are told to
+// search for calls that were posted again, perhaps by a participant that died before it announced that, and for those
+// that a dead caller has left to them.
+static int walk(tidings__segment *s, uint32_t ended, tidings_center *center) {
+    const uint32_t count = tidings__calls_end(s);
+    uint32_t budget = TIDINGS__SERVED_CHECKS;
+    told t = {.count = 0};
+    for (uint32_t first = 0; first < count; first += BATCH) {
+        const uint32_t most = count - first < BATCH ? count - first : BATCH;
+        uint64_t words[BATCH];
+        lookups known = {.count = 0};
+        for (uint32_t i = 0; i < most; i++) words[i] = tidings__acquire(&s->calls[first + i].state);
+        for (uint32_t i = 0; i < most; i++) {
+            const uint32_t state = tidings__call_state(words[i]);
+            const bool left = state == TIDINGS__CALL_CANCELLED && tidings__call_caller(words[i]) == ended;
+            if (state != TIDINGS__CALL_POSTED && !left) continue;
+            const uint64_t name = tidings__acquire(&s->calls[first + i].name);
+            const bool again = words[i] & TIDINGS__CALL_AGAIN;
+            // If its last server has ended, the call ends: with the server, if that had it.
+            if (!left && !look_up(s, &known, name, &budget))
+                // Invariant C3: the state was read before the servers, and is unchanged if the CAS succeeds.
+                (void)tidings__call_end(s, first + i, words[i], ended,
+                                        again ? TIDINGS__CALL_ENDED : TIDINGS__CALL_UNSERVED);
+            else if (center && (left || again))
+                tell(center, &t, name);
+        }
+    }
+    return t.error;
+}
+
+void tidings__calls_unserved(tidings__segment *s, uint32_t by) { (void)walk(s, by, NULL); }
+
+// Frees a call whose caller does not need it any more. `word`: its state. False: it has another state.
+static bool release(tidings__segment *s, uint32_t index, uint64_t word) {
+    tidings__reply_free(s, index, word);
+    return tidings__cas(&s->calls[index].state, &word, tidings__call_anew(word, 0, TIDINGS__CALL_FREE));
+}
+
+// Settles a call that has this state, if it is the participant's. True: nothing is left to do.
+static bool settle(tidings__segment *s, uint32_t index, uint64_t word, uint32_t ended) {
     const bool made = tidings__call_caller(word) == ended, has = tidings__call_server(word) == ended;
     switch (tidings__call_state(word)) {
         case TIDINGS__CALL_CLAIMED:
-            if (made && !has)
-                // Its server learns that no caller waits for the reply, and frees the call.
-                return tidings__cas(&call->state, &word,
-                                    tidings__call_with(word, tidings__call_server(word), TIDINGS__CALL_CANCELLED));
-            if (!has) return false;
-            if (made)
-                release(s, index, word);
-            else
-                (void)tidings__call_give_up(s, index, word);
-            break;
+            if (made && has) return release(s, index, word);
+            if (has) return tidings__call_give_up(s, index, word);
+            // Its server learns that no caller waits for the reply, and frees the call.
+            return !made || tidings__cas(&s->calls[index].state, &word,
+                                         tidings__call_with(word, tidings__call_server(word), TIDINGS__CALL_CANCELLED));
         case TIDINGS__CALL_POSTED:
-        case TIDINGS__CALL_IDLE:
-            if (made) release(s, index, word);
-            break;
-        case TIDINGS__CALL_CANCELLED:
-            if (has) release(s, index, word);
-            return false;
+        case TIDINGS__CALL_IDLE: return !made || release(s, index, word);
+        case TIDINGS__CALL_CANCELLED: return !has || release(s, index, word);
         case TIDINGS__CALL_REPLIED:
         case TIDINGS__CALL_ENDED:
         case TIDINGS__CALL_UNSERVED:
-            if (made) {
-                release(s, index, word);
-            } else if (has) {
-                tidings__fence_full();
-                tidings__call_wake(s, index, word);  // the server may have died between reply and wake-up
-            }
-            return false;
-        default: return false;
+            if (made) return release(s, index, word);
+            // The participant may have died between the change of the state and the wake-up.
+            if (has) tidings__call_wake(s, index, word);
+            return true;
+        default: return true;
     }
-    word = tidings__acquire(&call->state);
-    if (tidings__call_state(word) != TIDINGS__CALL_POSTED || end_unserved(s, index, word, budget)) return false;
-    // Posted again, perhaps by a participant that died before it announced that.
-    return word & TIDINGS__CALL_AGAIN;
 }
 
-// A peer may have made up calls of many names.
-#define ANNOUNCED_MOST 64
-
-int tidings__calls_settle(tidings_center *center, uint32_t ended) {
+int tidings__calls_settle(tidings_center *center, uint32_t ended, uint64_t report) {
     tidings__segment *s = &center->segment;
     const uint32_t count = tidings__calls_end(s);
-    uint32_t budget = TIDINGS__SERVED_CHECKS, announced = 0;
-    uint64_t last = 0;
-    int result = 0;
     // Invariants C3 and C4: the participant was found to have ended before this barrier.
     tidings__fence_full();
+    // A peer could change calls all the time.
+    uint32_t tries = count + TIDINGS__TRIES;
     for (uint32_t i = 0; i < count; i++) {
-        if (!settle(s, i, ended, &budget)) continue;
-        // One record serves all calls of a name that lie side by side.
-        const uint64_t name = tidings__acquire(&s->calls[i].name);
-        if (name == last || announced == ANNOUNCED_MOST) continue;
-        const int error = tidings__call_announce(center, name, TIDINGS__TICKET_SEARCH);
-        if (error) result = error;
-        announced++;
-        last = name;
+        // Its server or its caller may change the call meanwhile. Then the call is settled in its new state.
+        for (; tries > 0; tries--) {
+            const uint64_t word = tidings__acquire(&s->calls[i].state);
+            // After the state was read: while the report has this value, no later participant has taken this index. If
+            // the CAS succeeds, the call is one of the participant that has ended.
+            if (tidings__acquire(&s->presence[ended].report) != report) return 0;
+            if (settle(s, i, word, ended)) break;
+        }
     }
-    return result;
+    return walk(s, ended, center);
+}
+
+void tidings__calls_leave(tidings_center *center) {
+    tidings__segment *s = &center->segment;
+    tidings__set_release(&center->leaves, 1);
+    if (tidings__relaxed(&center->requesting) == 0) return;
+    for (uint32_t i = 0; i < s->shape.observers; i++) {
+        tidings__observer_entry *entry = &s->observers[i];
+        if (tidings__relaxed(&entry->owner) == center->participant + 1 &&
+            tidings__relaxed(&entry->instance) == center->instance)
+            tidings__set_release(&entry->serves, 0);
+    }
 }

@@ -63,6 +63,9 @@ static inline _Atomic uint32_t *tidings__lane(const tidings__segment *s, uint32_
 // Wakes the callers that sleep on the lane of this call. Call after a full barrier that follows the change of its
 // state. `word`: its state.
 void tidings__call_wake(tidings__segment *s, uint32_t index, uint64_t word);
+// Announces a sleep on the lane, at `*value`. Look at the calls once more before you sleep. False: a peer changes the
+// lane all the time.
+bool tidings__lane_announce(_Atomic uint32_t *lane, uint32_t *value);
 
 // Frees the chunk of the call's reply, if `word`, the call's state, is unchanged. A second call does nothing.
 void tidings__reply_free(tidings__segment *s, uint32_t index, uint64_t word);
@@ -74,12 +77,21 @@ int tidings__call_announce(tidings_center *center, uint64_t name, uint64_t ticke
 // Gives up a call that participant `server` has claimed: it is posted again if it is idempotent, and ends otherwise.
 // `word`: its state. False: it has another state.
 bool tidings__call_give_up(tidings__segment *s, uint32_t index, uint64_t word);
+// Ends a call with `state`, and wakes its caller. `by`: the participant whose end is the reason. While its calls are
+// settled, the wake-up is repeated. `word`: the call's state. False: it has another state.
+bool tidings__call_end(tidings__segment *s, uint32_t index, uint64_t word, uint32_t by, uint32_t state);
+// Call after calls of this name were posted again: makes its servers search, or ends these calls if that fails.
+void tidings__calls_posted_again(tidings_center *center, uint64_t name);
 
 // Settles all calls of participant `ended`, which has died or ends: those that it claimed, those that it made, and
-// those that no server is left for. Each step can be repeated, by any participant. 0, or the error of a post: repeat
-// it.
-int tidings__calls_settle(tidings_center *center, uint32_t ended);
-// Ends the calls that no server has claimed and no server is left for.
-void tidings__calls_unserved(tidings__segment *s);
+// those that no server is left for. `report`: the value of its report from before it was found to have ended. If the
+// report has another value, the calls may be those of a later participant, and stay. Each step can be repeated, by any
+// participant. 0, or the error of a post: repeat it.
+int tidings__calls_settle(tidings_center *center, uint32_t ended, uint64_t report);
+// Ends the calls that no server has claimed and no server is left for. `by`: as above.
+void tidings__calls_unserved(tidings__segment *s, uint32_t by);
+// This participant ends: from now on its threads post and claim no call, and its observers are no servers. Its calls
+// are to be settled afterwards.
+void tidings__calls_leave(tidings_center *center);
 
 #endif

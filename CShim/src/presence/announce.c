@@ -51,8 +51,9 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
     const uint32_t own = center->participant;
     uint64_t report = guard->present;
     // Calls of threads that go on while the process exits. Once before the report says that this participant leaves, as
-    // it may die after that; once afterwards, for what these threads have begun before they could see the report.
-    (void)tidings__calls_settle(center, own);
+    // it may die after that; once afterwards, for what these threads had begun before.
+    tidings__calls_leave(center);
+    (void)tidings__calls_settle(center, own, report);
     if (guard->watching) {
         (void)tidings__report_move(s, own, report, tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT));
     } else {
@@ -66,9 +67,8 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
                 tidings__presence_posted(s, own, TIDINGS__RECORD_NOTICE, position);
         }
     }
-    tidings__fence_full();
-    (void)tidings__calls_settle(center, own);
     report = tidings__acquire(&s->presence[own].report);
+    if (tidings__has_place(center)) (void)tidings__calls_settle(center, own, report);
     const uint32_t state = tidings__report_state(report);
     if (state == TIDINGS__PRESENCE_LEFT) tidings__will_free(s, own, report);
     // A notice that is held back is left to the participants that watch this one, as if this one had died.
@@ -378,6 +378,9 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     guard->watching = watching;
     tidings__presence *entry = &s->presence[own];
     const uint64_t before = tidings__acquire(&entry->report);
+    // What threads of an earlier participant of this index have done to calls after its death was reported.
+    (void)tidings__calls_settle(center, own, before);
+    tidings__set_relaxed(&center->leaves, 0);
     const uint64_t report = tidings__report_next(before, tidings__report_bits(center->instance), own,
                                                  TIDINGS__PRESENCE_PREPARING);
     // Before PREPARING, so that walks of the table come to the entry, and free its will, if this participant dies.

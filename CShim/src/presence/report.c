@@ -236,7 +236,7 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
 #endif
     // Before the report says that the death is being reported: until then, each guard that finds the participant dead
     // settles its calls (invariant C2).
-    const int unsettled = says_alive(state) ? tidings__calls_settle(center, index) : 0;
+    const int unsettled = says_alive(state) ? tidings__calls_settle(center, index, report) : 0;
     if (unsettled) return unsettled;
     switch (state) {
         case TIDINGS__PRESENCE_PREPARING:

@@ -21,6 +21,8 @@ struct tidings_server {
     // The calls that a search has found, in the order in which they were made.
     uint64_t *found;
     uint32_t found_count, found_next;
+    bool to_search;           // a search is owed: before the first request, and after one that failed
+    uint64_t searched_at;     // where the frontier was before the last search
     bool cancelled;           // a call of this server may have been cancelled without a ticket
     uint32_t cancelled_next;  // the index from which to look for it
     tidings__copied request;
@@ -39,6 +41,9 @@ int tidings_server_open(tidings_center *center, const char *name, size_t name_le
     }
     server->center = center;
     server->fork_epoch = tidings__acquire(&center->fork_epoch);
+    // A request may have been announced before this server was a member of the name, and its last server may have ended
+    // since. Such a call stays, as this server can receive it.
+    server->to_search = true;
     pthread_mutex_init(&server->lock, NULL);
     char text[TIDINGS_NAME_MAX + 1];
     const size_t length = tidings__requests_name(text, name, name_length);
@@ -98,8 +103,8 @@ void tidings_server_close(tidings_server *server) {
     }
     if (ours) {
         tidings__fence_full();
-        tidings__calls_unserved(s);
-        if (again) (void)tidings__call_announce(center, server->name, TIDINGS__TICKET_SEARCH);
+        tidings__calls_unserved(s, center->participant);
+        if (again) tidings__calls_posted_again(center, server->name);
     }
     tidings__requests_end(center, server->fork_epoch);
     pthread_mutex_destroy(&server->lock);
@@ -127,6 +132,21 @@ static int no_memory(const tidings_server *server) {
                          server->center->segment.name);
 }
 
+// Gives up a call that this server has claimed just now.
+static void give_up(tidings_server *server, uint32_t index, uint64_t claimed) {
+    if (tidings__call_give_up(&server->center->segment, index, claimed)) {
+        if (claimed & TIDINGS__CALL_IDEMPOTENT) tidings__calls_posted_again(server->center, server->name);
+    } else {
+        free_cancelled(server, index, cancelled_word(claimed));
+    }
+}
+
+// True if peers may have freed the chunk of a request: its caller has died.
+static bool caller_gone(tidings__segment *s, uint64_t claimed) {
+    const uint32_t caller = tidings__call_caller(claimed);
+    return caller >= tidings__presence_end(s) || tidings__presence_dead(s, caller);
+}
+
 // Claims the call of a ticket, if no other server has. 0, or an error; -EAGAIN without an error line: it is another
 // server's, or has ended.
 static int claim(tidings_server *server, uint64_t ticket, tidings_request *request) {
@@ -145,34 +165,40 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
     tidings__barrier_after_rmw();
     if (!tidings__calls_allowed(center)) {
         // Peers take this participant for dead, or it exits. They may have settled its calls before this one.
-        (void)tidings__call_give_up(s, index, claimed);
+        give_up(server, index, claimed);
         tidings__fence_full();
-        tidings__calls_unserved(s);
-        if (claimed & TIDINGS__CALL_IDEMPOTENT)
-            (void)tidings__call_announce(center, server->name, TIDINGS__TICKET_SEARCH);
+        tidings__calls_unserved(s, center->participant);
         return tidings__fail(EBADF,
                              "can't receive requests in center \"%s\": peers take this participant for dead; open "
                              "the center again",
                              s->name);
     }
-    const uint64_t text = tidings__acquire(&call->request_text), process = tidings__relaxed(&call->process);
-    const int error = tidings__text_copy(s, text, tidings__relaxed(&call->request_chunk), s->call_bodies[index].request,
-                                         &server->request);
+    const uint64_t text = tidings__acquire(&call->request_text), process = tidings__relaxed(&call->process),
+                   chunk = tidings__relaxed(&call->request_chunk);
+    const int error = tidings__text_copy(s, text, chunk, s->call_bodies[index].request, &server->request);
+    // Before the state is read again: if the caller has died, and this index is another participant's, its calls were
+    // settled first.
+    const bool gone = chunk && caller_gone(s, claimed);
     if (tidings__acquire(&call->state) != claimed) {
         free_cancelled(server, index, cancelled_word(claimed));
         return -EAGAIN;
     }
+    if (gone || error == -EBADMSG) {
+        // Not posted again, as each server would find the same.
+        if (!tidings__call_end(s, index, claimed, center->participant, TIDINGS__CALL_ENDED))
+            free_cancelled(server, index, cancelled_word(claimed));
+        return -EAGAIN;
+    }
     if (error) {
-        if (tidings__call_give_up(s, index, claimed) && claimed & TIDINGS__CALL_IDEMPOTENT)
-            (void)tidings__call_announce(center, server->name, TIDINGS__TICKET_SEARCH);
-        return error == -ENOMEM ? no_memory(server) : -EAGAIN;
+        give_up(server, index, claimed);
+        return no_memory(server);
     }
     server->claimed[index] = claimed;
     *request = (tidings_request){.kind = TIDINGS_REQUEST_NEW,
                                  .again = (claimed & TIDINGS__CALL_AGAIN) != 0,
                                  .format = tidings__call_format(text),
                                  .id = tidings__ticket(index, claimed),
-                                 .payload = server->request.bytes,
+                                 .payload = tidings__call_size(text) ? server->request.bytes : (const uint8_t *)"",
                                  .size = tidings__call_size(text),
                                  .pid = (int32_t)(uint32_t)process,
                                  .uid = (uint32_t)(process >> 32),
@@ -203,6 +229,9 @@ static int earlier(const void *a, const void *b) {
 // Finds all calls of the name that no server has claimed.
 static int search(tidings_server *server) {
     tidings__segment *s = &server->center->segment;
+    server->to_search = true;
+    const uint64_t frontier = tidings__frontier(s, tidings__relaxed(&server->center->hint));
+    tidings__fence_full();
     const uint32_t count = tidings__calls_end(s);
     server->cancelled = true;
     server->cancelled_next = 0;
@@ -224,6 +253,8 @@ static int search(tidings_server *server) {
     qsort(calls, n, sizeof *calls, earlier);
     for (uint32_t i = 0; i < n; i++) found[i] = calls[i].ticket;
     server->found_count = n;
+    server->searched_at = frontier;
+    server->to_search = false;
     free(calls);
     return 0;
 }
@@ -248,6 +279,8 @@ static int look_at(tidings_server *server, const tidings_delivery *d, tidings_re
         memcpy(&ticket, d->payload, sizeof ticket);
     }
     if (ticket == TIDINGS__TICKET_SEARCH) {
+        // What this record announces was there before the last search.
+        if (d->kind == TIDINGS_DELIVERY_MESSAGE && (int64_t)(d->sequence - server->searched_at) < 0) return -EAGAIN;
         const int error = search(server);
         return error ? error : take(server, request);
     }
@@ -259,11 +292,14 @@ int tidings_server_next(tidings_server *server, int64_t timeout_ns, tidings_requ
     int error = own(server);
     if (error) return error;
     pthread_mutex_lock(&server->lock);
-    error = take(server, request);
+    error = server->to_search ? search(server) : 0;
+    if (!error) error = take(server, request);
     pthread_mutex_unlock(&server->lock);
     if (error != -EAGAIN) return error;
     const uint64_t begun = timeout_ns > 0 ? tidings__monotonic_ns() : 0;
-    for (int64_t left = timeout_ns;;) {
+    int64_t left = timeout_ns;
+    // Records of requests that other servers receive may come without end.
+    for (uint32_t records = 0;;) {
         tidings_delivery d;
         error = tidings_next(server->observer, left, &d);
         if (error) return error;
@@ -271,10 +307,11 @@ int tidings_server_next(tidings_server *server, int64_t timeout_ns, tidings_requ
         error = look_at(server, &d, request);
         pthread_mutex_unlock(&server->lock);
         if (error != -EAGAIN) return error;
+        if (timeout_ns == 0 && ++records == server->center->segment.shape.slots) return -EAGAIN;
         if (timeout_ns <= 0) continue;
         const uint64_t passed = tidings__monotonic_ns() - begun;
-        // With 0 the observer would report -EAGAIN, not -ETIMEDOUT.
-        left = passed < (uint64_t)timeout_ns ? timeout_ns - (int64_t)passed : 1;
+        if (passed >= (uint64_t)timeout_ns) return -ETIMEDOUT;
+        left = timeout_ns - (int64_t)passed;
     }
 }
 
