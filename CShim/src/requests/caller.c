@@ -22,6 +22,7 @@
 // A call of this caller, by its index.
 typedef struct own_call {
     uint64_t posted;          // its state when it was posted; 0: no call of this caller is in flight here
+    uint32_t chunk;           // that holds the request, + 1; 0: none. Private: a peer may spoil the shared word
     uint32_t next, previous;  // in the order in which they were made
 } own_call;
 
@@ -141,12 +142,17 @@ static int take_call(tidings_caller *caller, uint32_t *index) {
     }
 }
 
+// After the state has changed: a server that has copied the request checks afterwards that the state is unchanged.
+static void free_request(tidings_caller *caller, uint32_t index) {
+    if (index >= caller->capacity || caller->calls[index].chunk == 0) return;
+    tidings__chunk_release(&caller->center->segment, caller->center->participant, caller->calls[index].chunk - 1);
+    caller->calls[index].chunk = 0;
+}
+
 // The call is not in flight any more. `word`: its state, which only this caller changes now.
 static void give_back(tidings_caller *caller, uint32_t index, uint64_t word) {
     tidings__segment *s = &caller->center->segment;
-    const uint64_t chunk = tidings__relaxed(&s->calls[index].request_chunk);
-    if (chunk && chunk <= s->geometry.chunk_count)
-        tidings__chunk_release(s, caller->center->participant, (uint32_t)chunk - 1);
+    free_request(caller, index);
     tidings__reply_free(s, index, word);
     const bool keeps = caller->idle_count < IDLE_MOST;
     const uint64_t to = keeps ? tidings__call_anew(word, caller->center->participant, TIDINGS__CALL_IDLE)
@@ -169,7 +175,7 @@ static bool room_for(tidings_caller *caller, uint32_t index) {
 }
 
 static void put_in(tidings_caller *caller, uint32_t index, uint64_t posted) {
-    caller->calls[index] = (own_call){posted, NONE, caller->last};
+    caller->calls[index] = (own_call){posted, caller->calls[index].chunk, NONE, caller->last};
     if (caller->last == NONE)
         caller->first = index;
     else
@@ -234,7 +240,10 @@ static int post_call(tidings_caller *caller, uint32_t index, const tidings_call_
                             (options->flags & TIDINGS_CALL_IDEMPOTENT ? TIDINGS__CALL_IDEMPOTENT : 0);
     uint32_t budget = TIDINGS__SERVED_CHECKS;
     int error = 0;
-    if (!tidings__cas(state, &idle, posted)) return tidings__center_place(center) ? -EBADF : no_server(caller);
+    if (!tidings__cas(state, &idle, posted)) {
+        free_request(caller, index);
+        return tidings__center_place(center) ? -EBADF : no_server(caller);
+    }
     // Invariant C3: a server that was seen before may have ended. A participant that settles its calls sees this one,
     // or this thread sees that the server has ended.
     tidings__barrier_after_rmw();
@@ -273,6 +282,7 @@ static int write_request(tidings_caller *caller, uint32_t index, const void *pay
         error = tidings__fail(ENOMEM, "can't call \"%s\" in center \"%s\": no memory", name_of(caller), s->name);
     else
         error = tidings__text_place(center, payload, size, 0, s->call_bodies[index].request, &chunk);
+    if (chunk) caller->calls[index].chunk = (uint32_t)chunk;
     tidings__set_relaxed(&call->request_chunk, chunk);
     tidings__set_relaxed(&call->reply_chunk, 0);
     tidings__set_relaxed(&call->name, caller->name);
@@ -342,12 +352,15 @@ static int take_outcome(tidings_caller *caller, uint32_t index, tidings_outcome 
         if (outcome->error == 0) {
             outcome->code = (uint16_t)(text >> 40);
             outcome->format = tidings__call_format(text);
-            outcome->payload = caller->reply.bytes;
             outcome->size = tidings__call_size(text);
+            if (outcome->size) outcome->payload = caller->reply.bytes;
         }
     }
     take_out(caller, index);
-    if (same) give_back(caller, index, word);
+    if (same)
+        give_back(caller, index, word);
+    else
+        free_request(caller, index);
     return 0;
 }
 
@@ -407,14 +420,15 @@ static int sleep_once(tidings_caller *caller, uint64_t id, uint64_t deadline, ti
     const uint32_t own_value = tidings__acquire(&caller->sleeper.own_futex);
     _Atomic uint32_t *lane = tidings__lane(&center->segment, center->participant, caller->lane);
     // Invariant C6: before the last look.
-    const uint32_t value = tidings__fetch_or(lane, 1) | 1;
+    uint32_t value;
+    if (!tidings__lane_announce(lane, &value)) return -EAGAIN;
     tidings__barrier_after_rmw();
     const int error = look_for(caller, id, outcome);
     if (error != -EAGAIN) return error;
     if (tidings__end_doubted(center) || tidings__relaxed(&caller->interrupted)) return -EAGAIN;
     const uint64_t now = tidings__monotonic_ns();
     int64_t timeout = deadline == UINT64_MAX ? -1 : now < deadline ? (int64_t)(deadline - now) : 0;
-    const bool watched = tidings__end_watched(center);
+    const bool watched = tidings__end_watched(center) && !tidings__relaxed(&center->doubted_at);
     if (!watched && (timeout < 0 || timeout > TIDINGS__END_ASK_NS)) timeout = TIDINGS__END_ASK_NS;
     const tidings__futex_value words[2] = {{lane, value}, {&caller->sleeper.own_futex, own_value}};
     if (timeout != 0) (void)tidings__futex_wait_either(words, 2, timeout);
@@ -473,15 +487,13 @@ static void cancel(tidings_caller *caller, uint32_t index) {
     take_out(caller, index);
     for (int tries = 0; tries < TIDINGS__TRIES; tries++) {
         uint64_t word = tidings__acquire(&call->state);
-        if (!tidings__ticket_of(ticket, word) || tidings__call_caller(word) != caller->center->participant) return;
+        if (!tidings__ticket_of(ticket, word) || tidings__call_caller(word) != caller->center->participant) break;
         if (tidings__call_state(word) == TIDINGS__CALL_CLAIMED) {
             // Its server writes the reply, perhaps now. So the call is the server's, until it or a participant that
             // settles its calls frees it.
-            const uint64_t chunk = tidings__relaxed(&call->request_chunk);
             const uint64_t to = tidings__call_with(word, tidings__call_server(word), TIDINGS__CALL_CANCELLED);
             if (!tidings__cas(&call->state, &word, to)) continue;
-            if (chunk && chunk <= s->geometry.chunk_count)
-                tidings__chunk_release(s, caller->center->participant, (uint32_t)chunk - 1);
+            free_request(caller, index);
             (void)tidings_post(caller->publisher, &ticket, sizeof ticket, NULL, NULL);
             return;
         }
@@ -493,6 +505,7 @@ static void cancel(tidings_caller *caller, uint32_t index) {
         give_back(caller, index, word);
         return;
     }
+    free_request(caller, index);  // peers took this participant for dead
 }
 
 int tidings_call_cancel(tidings_caller *caller, uint64_t id) {
@@ -507,6 +520,8 @@ int tidings_call_cancel(tidings_caller *caller, uint64_t id) {
     else
         cancel(caller, index);
     pthread_mutex_unlock(&caller->lock);
+    // A thread that waits for this call looks again, and finds that it is not in flight.
+    if (!error) tidings__nudge(&caller->sleeper);
     return error;
 }
 
