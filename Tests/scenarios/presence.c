@@ -148,7 +148,7 @@ const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) { return "die_after_fork=0"; }
 
 // The leak sanitizer calls it. In a forked child that exits, it would look for its parent's threads, and complain.
-static int exits_as_a_child;
+int exits_as_a_child;
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void) { return exits_as_a_child; }
 

@@ -7,6 +7,8 @@
 #define WILL "com.example.will"
 #define PARTIES 1024u
 
+extern int exits_as_a_child;  // 1: this process is a forked child that exits, so the leak sanitizer looks for nothing
+
 void announce(tidings_center *center, uint32_t number, bool with_will);  // with the role "party NUMBER"
 
 // What an observer of all notices and wills has received, by the number in the role.
