@@ -665,7 +665,7 @@ void of_many_calls_none_is_lost_while_servers_are_killed(void) {
     ready = pipe_open();
     all = shared_memory(sizeof *all);
     center = join_center(4096);
-    phases = chances(3);
+    phases = chances(15);
     pid_t servers[SERVERS], callers[CALLERS];
     for (uint32_t i = 0; i < SERVERS; i++) {
         servers[i] = start(serves_many);
