@@ -1,0 +1,289 @@
+#include "../calls/by_hand.h"
+
+static tidings_center *center;
+static tidings__segment *s;
+static tidings_server *server;
+static tidings_publisher *publisher;
+static uint64_t name;
+
+// A server in a center with calls. Participants 1, 2 and 3 live.
+static void begin(void) {
+    center = center_with_calls();
+    s = &center->segment;
+    CHECK_EQUAL(tidings_server_open(center, "s", 1, &server), 0);
+    publisher = opened_publisher(center, SERVICE);
+    tidings__key key;
+    uint64_t generation;
+    tidings__key_make(&key, SERVICE, strlen(SERVICE), NULL, 0);
+    const uint32_t entry = tidings__name_find_now(s, &key, &generation);
+    name = tidings__call_name(entry, generation);
+    tidings_request request;
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), -EAGAIN);
+}
+
+static void end(void) {
+    tidings_server_close(server);
+    tidings_publisher_close(publisher);
+    tidings_close(center);
+}
+
+static int next_after(uint64_t ticket, tidings_request *request) {
+    CHECK_EQUAL(tidings_post(publisher, &ticket, sizeof ticket, NULL, NULL), 0);
+    return tidings_server_next(server, 0, request);
+}
+
+TEST(the_call_of_a_ticket_is_claimed) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    s->calls[3].request = 4 | UINT64_C(9) << 32;
+    s->calls[3].process = 4711 | UINT64_C(23) << 32;
+    memcpy((void *)s->call_bodies[3].request, "text", 4);
+    tidings_request request;
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_CLAIMED));
+    CHECK_EQUAL(request.kind, TIDINGS_REQUEST_NEW);
+    CHECK_EQUAL(request.size, 4);
+    CHECK(memcmp(request.payload, "text", 4) == 0);
+    CHECK_EQUAL(request.format, 9);
+    CHECK_EQUAL(request.pid, 4711);
+    CHECK_EQUAL(request.uid, 23);
+    CHECK_EQUAL(request.participant, 1);
+    CHECK(!request.again);
+    CHECK_EQUAL(tidings_reply(server, request.id, "reply", 5, NULL), 0);
+    CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_REPLIED));
+    CHECK_EQUAL(tidings_reply(server, request.id, "reply", 5, NULL), -ECANCELED);
+    end();
+}
+
+TEST(a_ticket_of_another_call_claims_nothing) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    tidings_request request;
+    const uint64_t tickets[] = {tidings__ticket(4, word),
+                                tidings__ticket(16383, word),
+                                tidings__ticket(100, word),
+                                tidings__ticket(3, word + (UINT64_C(1) << 30)),
+                                0,
+                                UINT64_MAX - 1};
+    for (int i = 0; i < 6; i++) {
+        CHECK_EQUAL(next_after(tickets[i], &request), -EAGAIN);
+        CHECK_EQUAL(s->calls[3].state, word);
+    }
+    (void)put_call(s, 3, name, 1, 0, TIDINGS__CALL_IDLE);
+    end();
+}
+
+TEST(a_call_in_another_state_is_not_claimed) {
+    begin();
+    tidings_request request;
+    for (uint32_t state = 0; state < 16; state++) {
+        if (state == TIDINGS__CALL_POSTED) continue;
+        const uint64_t word = put_call(s, 3, name, 1, 2, state);
+        CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), -EAGAIN);
+        CHECK_EQUAL(s->calls[3].state, word);
+    }
+    end();
+}
+
+TEST(a_call_of_another_name_is_not_claimed) {
+    begin();
+    tidings_request request;
+    const uint64_t names[] = {0, name + 1, name + (UINT64_C(1) << 24), UINT64_MAX};
+    for (int i = 0; i < 4; i++) {
+        const uint64_t word = put_call(s, 3, names[i], 1, 0, TIDINGS__CALL_POSTED);
+        CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), -EAGAIN);
+        CHECK_EQUAL(next_after(TIDINGS__TICKET_SEARCH, &request), -EAGAIN);
+        CHECK_EQUAL(s->calls[3].state, word);
+    }
+    (void)put_call(s, 3, name, 1, 0, TIDINGS__CALL_IDLE);
+    end();
+}
+
+TEST(records_of_another_size_are_passed_by) {
+    begin();
+    (void)put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    tidings_request request;
+    CHECK_EQUAL(tidings_post(publisher, "", 0, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_post(publisher, "seven b", 7, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_post(publisher, "a longer record", 16, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), -EAGAIN);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_POSTED);
+    (void)put_call(s, 3, name, 1, 0, TIDINGS__CALL_IDLE);
+    end();
+}
+
+TEST(a_search_finds_the_calls_of_the_name_in_the_order_in_which_they_were_made) {
+    begin();
+    const uint64_t made[] = {70, UINT64_MAX, 71, 9};  // modulo 2^64
+    for (uint32_t i = 0; i < 4; i++) {
+        (void)put_call(s, 10 + i, name, 1, 0, TIDINGS__CALL_POSTED);
+        s->calls[10 + i].made_at = made[i];
+    }
+    (void)put_call(s, 20, name + 1, 1, 0, TIDINGS__CALL_POSTED);
+    tidings_request request;
+    CHECK_EQUAL(next_after(TIDINGS__TICKET_SEARCH, &request), 0);
+    const uint32_t order[] = {11, 13, 10, 12};
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK_EQUAL(tidings__ticket_index(request.id), order[i]);
+        CHECK_EQUAL(tidings_server_next(server, 0, &request), i < 3 ? 0 : -EAGAIN);
+    }
+    (void)put_call(s, 20, name, 1, 0, TIDINGS__CALL_IDLE);
+    end();
+}
+
+TEST(a_new_server_searches_first) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    tidings_server *second;
+    CHECK_EQUAL(tidings_server_open(center, "s", 1, &second), 0);
+    tidings_request request;
+    CHECK_EQUAL(tidings_server_next(second, 0, &request), 0);
+    CHECK_EQUAL(request.id, tidings__ticket(3, word));
+    tidings_server_close(second);
+    end();
+}
+
+TEST(a_record_that_is_older_than_the_last_search_starts_none) {
+    begin();
+    const uint64_t ticket = TIDINGS__TICKET_SEARCH;
+    for (int i = 0; i < 2; i++) CHECK_EQUAL(tidings_post(publisher, &ticket, sizeof ticket, NULL, NULL), 0);
+    (void)put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    tidings_request request;
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+    (void)put_call(s, 4, name, 1, 0, TIDINGS__CALL_POSTED);  // it was announced by no record
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), -EAGAIN);
+    CHECK_EQUAL(next_after(TIDINGS__TICKET_SEARCH, &request), 0);
+    end();
+}
+
+TEST(a_request_that_cannot_be_read_ends_also_if_it_is_idempotent) {
+    begin();
+    const struct {
+        uint64_t request, chunk;
+    } spoilt[] = {{UINT32_MAX, 0}, {300, 0}, {300, UINT64_MAX}, {300, s->geometry.chunk_count}, {UINT32_MAX, 1}};
+    for (int i = 0; i < 5; i++) {
+        const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED | TIDINGS__CALL_IDEMPOTENT);
+        s->calls[3].request = spoilt[i].request;
+        s->calls[3].request_chunk = spoilt[i].chunk;
+        tidings_request request;
+        CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), -EAGAIN);
+        CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_ENDED);
+    }
+    s->calls[3].request_chunk = 0;
+    end();
+}
+
+// Peers may have freed the chunk, and another participant may have written to it.
+TEST(a_request_in_a_chunk_of_a_dead_caller_is_not_delivered) {
+    begin();
+    const tidings_post_options none = {0};
+    static const uint8_t large[1000];
+    CHECK_EQUAL(tidings_post(publisher, large, sizeof large, &none, NULL), 0);  // gives chunks memory
+    tidings_request request;
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), -EAGAIN);
+    uint32_t chunk = 0;
+    while (s->chunk_words[chunk] == 0) chunk++;
+    uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    s->calls[3].request = sizeof large;
+    s->calls[3].request_chunk = chunk + 1;
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    died(s, 1);
+    word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), -EAGAIN);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_ENDED);
+    s->calls[3].request_chunk = 0;
+    end();
+}
+
+TEST(a_cancelled_call_is_freed_by_its_server_and_told_once) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED), ticket = tidings__ticket(3, word);
+    tidings_request request;
+    CHECK_EQUAL(next_after(ticket, &request), 0);
+    s->calls[3].state = tidings__call_with(s->calls[3].state, 0, TIDINGS__CALL_CANCELLED);
+    CHECK_EQUAL(next_after(ticket, &request), 0);
+    CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CANCELLED);
+    CHECK_EQUAL(request.id, ticket);
+    CHECK_EQUAL(s->calls[3].state, call_word(6, 0, 0, TIDINGS__CALL_FREE));
+    CHECK_EQUAL(next_after(ticket, &request), -EAGAIN);
+    CHECK_EQUAL(tidings_reply(server, ticket, "x", 1, NULL), -ECANCELED);
+    end();
+}
+
+TEST(a_reply_to_a_cancelled_call_frees_the_call_and_its_chunk) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED), ticket = tidings__ticket(3, word);
+    tidings_request request;
+    CHECK_EQUAL(next_after(ticket, &request), 0);
+    s->calls[3].state = tidings__call_with(s->calls[3].state, 0, TIDINGS__CALL_CANCELLED);
+    static const uint8_t large[1000];
+    CHECK_EQUAL(tidings_reply(server, ticket, large, sizeof large, NULL), -ECANCELED);
+    CHECK_EQUAL(s->calls[3].state, call_word(6, 0, 0, TIDINGS__CALL_FREE));
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++) CHECK_EQUAL(s->chunk_words[i], 0);
+    end();
+}
+
+TEST(a_large_reply_lies_in_a_chunk_of_its_call) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    tidings_request request;
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    static const uint8_t large[1000];
+    CHECK_EQUAL(tidings_reply(server, request.id, large, sizeof large, NULL), 0);
+    const uint64_t chunk = s->calls[3].reply_chunk;
+    CHECK(chunk > 0 && chunk <= s->geometry.chunk_count);
+    CHECK_EQUAL(s->chunk_words[chunk - 1], tidings__reply_word(3, s->calls[3].state));
+    tidings__reply_free(s, 3, s->calls[3].state);
+    CHECK_EQUAL(s->chunk_words[chunk - 1], 0);
+    end();
+}
+
+TEST(a_reply_that_finds_no_chunk_leaves_the_request_to_a_shorter_one) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    tidings_request request;
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++)
+        s->chunk_words[i] = tidings__chunk_word(0, 0, TIDINGS__CHUNK_RETAINED);
+    static const uint8_t large[1000];
+    CHECK_EQUAL(tidings_reply(server, request.id, large, sizeof large, NULL), -EAGAIN);
+    CHECK_EQUAL(tidings_reply(server, request.id, large, 192, NULL), 0);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_REPLIED);
+    end();
+}
+
+TEST(closing_a_server_gives_up_its_calls_and_ends_unclaimed_ones) {
+    begin();
+    tidings_request request;
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint64_t flags = i == 1 ? TIDINGS__CALL_IDEMPOTENT : 0;
+        const uint64_t word = put_call(s, i, name, 1, 0, TIDINGS__CALL_POSTED | flags);
+        if (i < 2) CHECK_EQUAL(next_after(tidings__ticket(i, word), &request), 0);
+    }
+    tidings_server_close(server);
+    CHECK_EQUAL(call_state(s, 0), TIDINGS__CALL_ENDED);
+    CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_ENDED);
+    CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_UNSERVED);
+    tidings_server_close(NULL);
+    tidings_publisher_close(publisher);
+    tidings_close(center);
+}
+
+TEST(a_participant_that_peers_take_for_dead_gives_a_claim_up) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    died(s, 0);
+    tidings_request request;
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), -EBADF);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_ENDED);
+    end();
+}
+
+TEST(a_wait_ends_at_its_time_though_records_of_others_go_on) {
+    begin();
+    const uint64_t ticket = 77;
+    for (uint32_t i = 0; i < 100; i++) CHECK_EQUAL(tidings_post(publisher, &ticket, sizeof ticket, NULL, NULL), 0);
+    tidings_request request;
+    CHECK_EQUAL(tidings_server_next(server, 1, &request), -ETIMEDOUT);
+    end();
+}
