@@ -385,7 +385,7 @@ TEST(a_chunk_number_that_is_none_is_passed_by) {
 TEST(a_lane_is_woken_only_if_it_says_asleep) {
     tidings__segment *s = &center_with_calls()->segment;
     const uint64_t word = put_call(s, 3, 0, 1, 2, TIDINGS__CALL_REPLIED);
-    s->calls[3].request = UINT64_C(5) << 40;
+    s->calls[3].request_text = UINT64_C(5) << 40;
     for (uint32_t i = 0; i < TIDINGS__LANES; i++) *lane_of(s, 1, i) = 6;
     tidings__call_wake(s, 3, word);
     for (uint32_t i = 0; i < TIDINGS__LANES; i++) CHECK_EQUAL(*lane_of(s, 1, i), 6);

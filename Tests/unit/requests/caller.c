@@ -54,7 +54,7 @@ TEST(a_call_is_posted_with_its_words_and_a_record) {
     CHECK(word & TIDINGS__CALL_IDEMPOTENT);
     CHECK(!(word & TIDINGS__CALL_AGAIN));
     CHECK_EQUAL(id, tidings__ticket(index, word));
-    CHECK_EQUAL(s->calls[index].request & 0xffffffffff, 4 | UINT64_C(9) << 32);
+    CHECK_EQUAL(s->calls[index].request_text & 0xffffffffff, 4 | UINT64_C(9) << 32);
     CHECK_EQUAL(s->calls[index].request_chunk, 0);
     CHECK_EQUAL(records(center), 1);
     end();
@@ -128,7 +128,7 @@ TEST(a_reply_of_hostile_words_is_a_damaged_one) {
     for (int i = 0; i < 6; i++) {
         const uint64_t id = called("x", 1);
         tidings__call *call = &s->calls[tidings__ticket_index(id)];
-        call->reply = spoilt[i].reply;
+        call->reply_text = spoilt[i].reply;
         call->reply_chunk = spoilt[i].chunk;
         call->state = tidings__call_with(call->state, 3, TIDINGS__CALL_REPLIED);
         CHECK_EQUAL(outcome_error(id), -EBADMSG);
@@ -173,7 +173,6 @@ TEST(calls_get_memory_in_steps_until_all_are_in_use) {
     CHECK_EQUAL(tidings_call(caller, "x", 1, NULL, &id), -EUSERS);
     CHECK_SAYS(tidings_last_error(), "all its 1024 calls are in use");
     end();
-    CHECK_EQUAL(chunks_used(), 0);
 }
 
 TEST(a_number_of_calls_that_a_peer_lowers_hides_none_of_this_caller) {

@@ -35,7 +35,7 @@ static int next_after(uint64_t ticket, tidings_request *request) {
 TEST(the_call_of_a_ticket_is_claimed) {
     begin();
     const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
-    s->calls[3].request = 4 | UINT64_C(9) << 32;
+    s->calls[3].request_text = 4 | UINT64_C(9) << 32;
     s->calls[3].process = 4711 | UINT64_C(23) << 32;
     memcpy((void *)s->call_bodies[3].request, "text", 4);
     tidings_request request;
@@ -163,7 +163,7 @@ TEST(a_request_that_cannot_be_read_ends_also_if_it_is_idempotent) {
     } spoilt[] = {{UINT32_MAX, 0}, {300, 0}, {300, UINT64_MAX}, {300, s->geometry.chunk_count}, {UINT32_MAX, 1}};
     for (int i = 0; i < 5; i++) {
         const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED | TIDINGS__CALL_IDEMPOTENT);
-        s->calls[3].request = spoilt[i].request;
+        s->calls[3].request_text = spoilt[i].request;
         s->calls[3].request_chunk = spoilt[i].chunk;
         tidings_request request;
         CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), -EAGAIN);
@@ -184,7 +184,7 @@ TEST(a_request_in_a_chunk_of_a_dead_caller_is_not_delivered) {
     uint32_t chunk = 0;
     while (s->chunk_words[chunk] == 0) chunk++;
     uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
-    s->calls[3].request = sizeof large;
+    s->calls[3].request_text = sizeof large;
     s->calls[3].request_chunk = chunk + 1;
     CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
     died(s, 1);
