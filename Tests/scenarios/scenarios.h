@@ -494,6 +494,11 @@ STEPPED(killed_anywhere_while_withdrawing)
 STEPPED(killed_anywhere_while_reporting)
 STEPPED(stopped_anywhere_while_reporting)
 
+CATEGORY(stepped_requests)
+STEPPED(a_server_killed_anywhere_leaves_no_caller_asleep)
+STEPPED(a_server_stopped_anywhere_leaves_nothing_of_cancelled_calls)
+STEPPED(a_caller_killed_anywhere_leaves_no_call)
+
 CATEGORY(faulted_posts)
 STEPPED(a_small_post_survives_a_fault_anywhere)
 STEPPED(a_chunk_post_survives_a_fault_anywhere)
