@@ -926,3 +926,153 @@ void a_signal_ends_no_wait(void) {
     echo(server, &request);
     ends_well(pid);
 }
+
+// MARK: Hostile words
+
+static uint64_t hostile_text(void) {
+    static const uint32_t sizes[] = {0, 1, 191, 192, 193, 1000, 4999, 5000, 5001, 65536, 1u << 31, UINT32_MAX};
+    const uint64_t size = sizes[random_below(sizeof sizes / sizeof sizes[0])];
+    return size | random_next() << 32;
+}
+
+static uint64_t hostile_chunk(const tidings__segment *s) {
+    const uint32_t count = s->geometry.chunk_count;
+    switch (random_below(4)) {
+        case 0: return 0;
+        case 1: return count + random_below(3);
+        case 2: return random_next();
+        default: return 1 + random_below(count);
+    }
+}
+
+// A state that its caller or a server could have written, or any.
+static uint64_t hostile_state(const tidings__segment *s, uint32_t index) {
+    const uint64_t was = atomic_load(&s->calls[index].state);
+    switch (random_below(5)) {
+        case 0: return random_next();
+        case 1: return was + (UINT64_C(1) << 30);
+        case 2: return tidings__call_anew(was, (uint32_t)random_below(8), TIDINGS__CALL_POSTED);
+        default: return tidings__call_with(was, (uint32_t)random_below(8), (uint32_t)random_below(9));
+    }
+}
+
+static void spoil_call(tidings__segment *s, uint32_t i) {
+    tidings__call *call = &s->calls[i];
+    switch (random_below(10)) {
+        case 0: atomic_store(&call->name, random_next()); break;
+        case 1: atomic_store(&call->name, atomic_load(&s->calls[random_below(64)].name)); break;
+        case 2: atomic_store(&call->request_text, hostile_text()); break;
+        case 3: atomic_store(&call->request_chunk, hostile_chunk(s)); break;
+        case 4: atomic_store(&call->reply_text, hostile_text()); break;
+        case 5: atomic_store(&call->reply_chunk, hostile_chunk(s)); break;
+        case 6: atomic_store(&call->made_at, random_next()); break;
+        case 7: atomic_store(&s->call_bodies[i].request[random_below(TIDINGS__CALL_WORDS)], random_next()); break;
+        case 8: atomic_store(&s->call_bodies[i].reply[random_below(TIDINGS__CALL_WORDS)], random_next()); break;
+        default: atomic_store(&call->state, hostile_state(s, i)); break;
+    }
+}
+
+static void spoils_calls(void) {
+    tidings_center *own = join_center(0);
+    tidings__segment *s = &own->segment;
+    tidings_publisher *publisher = publisher_of(own, TIDINGS_REQUESTS_PREFIX SERVICE);
+    OK(tidings__back_calls(s, 256));
+    OK(tidings__back_presence(s));
+    for (uint32_t round = 0;; round++) {
+        spoil_call(s, (uint32_t)random_below(round % 2 ? 8 : 256));
+        if (round % 16 == 0) {
+            const uint32_t chunk = (uint32_t)random_below(s->geometry.chunk_count);
+            const uint64_t words[] = {
+                random_next(), 0,
+                tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, (uint32_t)random_below(8), TIDINGS__CHUNK_OWNED),
+                tidings__reply_word((uint32_t)random_below(64), atomic_load(&s->calls[0].state))};
+            atomic_store(&s->chunk_words[chunk], words[random_below(4)]);
+        }
+        if (round % 64 == 0)
+            atomic_store(
+                &tidings__presence_line_at(s, (uint32_t)random_below(8))->replies[random_below(TIDINGS__LANES)],
+                (uint32_t)random_next());
+        if (round % 256 == 0)
+            atomic_store(&s->header->calls_used.word, random_below(4) ? random_below(300) : random_next());
+        if (round % 128 == 0) atomic_store(&s->observers[random_below(s->shape.observers)].serves, random_below(2));
+        if (round % 32 == 0) {
+            const uint64_t tickets[] = {random_next(), TIDINGS__TICKET_SEARCH,
+                                        tidings__ticket((uint32_t)random_below(300), atomic_load(&s->calls[0].state))};
+            (void)tidings_post(publisher, &tickets[random_below(3)], 8, NULL, NULL);
+        }
+        if (round == 0) tell(&ready);
+    }
+}
+
+#define SOON_NS 2000000
+
+static void serves_hostile_calls(void) {
+    tidings_center *own = join_center(0);
+    for (uint32_t round = 0; round < ROUNDS(30); round++) {
+        tidings_server *server;
+        OK(tidings_server_open(own, SERVICE, strlen(SERVICE), &server));
+        for (uint32_t i = 0; i < 60; i++) {
+            tidings_request request;
+            const int result = tidings_server_next(server, i % 8 ? 0 : SOON_NS, &request);
+            CHECK(result == 0 || result == -EAGAIN || result == -ETIMEDOUT, "%d", result);
+            if (result != 0 || request.kind != TIDINGS_REQUEST_NEW) continue;
+            volatile uint8_t sum = 0;
+            for (size_t k = 0; k < request.size; k++) sum += ((const uint8_t *)request.payload)[k];
+            const int replied = tidings_reply(server, request.id, request.payload, request.size, NULL);
+            CHECK(replied == 0 || replied == -ECANCELED || replied == -EAGAIN || replied == -ENOSPC, "%d", replied);
+        }
+        tidings_server_close(server);
+    }
+}
+
+static void makes_hostile_calls(void) {
+    tidings_center *own = join_center(0);
+    static uint8_t text[5000];
+    for (uint32_t round = 0; round < ROUNDS(30); round++) {
+        tidings_caller *caller;
+        OK(tidings_caller_open(own, SERVICE, strlen(SERVICE), &caller));
+        for (uint32_t i = 0; i < 40; i++) {
+            uint64_t id;
+            const tidings_call_options options = {.flags = i % 2 ? TIDINGS_CALL_IDEMPOTENT : 0};
+            const int called = tidings_call(caller, text, i % 4 ? random_below(192) : random_below(5001), &options,
+                                            &id);
+            CHECK(called == 0 || called == -ECONNREFUSED || called == -EUSERS || called == -EAGAIN ||
+                      called == -EBADMSG || called == -ENOSPC,
+                  "%d", called);
+            tidings_outcome outcome;
+            const int result = tidings_caller_next(caller, i % 3 ? 0 : id, i % 5 ? 0 : SOON_NS, &outcome);
+            CHECK(result == 0 || result == -EAGAIN || result == -ETIMEDOUT || result == -ENOENT, "%d", result);
+            volatile uint8_t sum = 0;
+            for (size_t k = 0; result == 0 && k < outcome.size; k++) sum += ((const uint8_t *)outcome.payload)[k];
+            if (called == 0 && i % 7 == 0) (void)tidings_call_cancel(caller, id);
+        }
+        tidings_caller_close(caller);
+    }
+}
+
+static void dies_soon(void) {
+    tidings_center *own = join_center(0);
+    tidings_caller *caller = caller_in(own, SERVICE);
+    (void)server_in(own, SERVICE);
+    uint64_t id;
+    for (uint32_t i = 0; i < 20; i++) (void)tidings_call(caller, "x", 1, NULL, &id);
+    _exit(0);
+}
+
+void spoiled_words_of_calls_harm_no_process(void) {
+    ready = pipe_open();
+    center = join_center_with(
+        (tidings_configuration){.slots = 256, .participants = 32, .names = 64, .maximum_payload = 5000});
+    OK(tidings_presence_watch(center));
+    const pid_t adversary = start(spoils_calls);
+    told(&ready);
+    const pid_t users[4] = {start(serves_hostile_calls), start(serves_hostile_calls), start(makes_hostile_calls),
+                            start(makes_hostile_calls)};
+    for (uint32_t i = 0; i < ROUNDS(20); i++) {
+        const pid_t pid = start(dies_soon);
+        CHECK(waitpid(pid, NULL, 0) == pid, "%s", strerror(errno));
+    }
+    for (uint32_t i = 0; i < 4; i++) ends_well(users[i]);
+    kill_and_reap(adversary);
+    OK(tidings_withdraw(center));
+}

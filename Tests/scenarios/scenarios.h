@@ -278,6 +278,7 @@ SCENARIO(an_announcement_stays_while_servers_and_callers_are_open)
 SCENARIO(names_of_requests_that_cannot_be_are_refused)
 SCENARIO(waits_are_interrupted)
 SCENARIO(a_signal_ends_no_wait)
+SCENARIO(spoiled_words_of_calls_harm_no_process)
 
 CATEGORY(kills)
 SCENARIO(posters_killed_at_random_leave_no_gap_and_no_trace)
