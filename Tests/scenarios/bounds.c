@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
+#include "calls/calls.h"
 #include "center/center.h"
 #include "peer.h"
 #include "posting/publisher.h"
@@ -168,6 +169,38 @@ static void announcing(void) {
     const tidings_delivery delivery = {.flags = TIDINGS_DELIVERY_PRESENCE, .payload = "", .size = 1};
     tidings_presence presence;
     BOUNDED(tidings_presence_read(&delivery, &presence));
+}
+
+#define SERVICE "s"
+
+static void requesting(void) {
+    static char large[3000];
+    tidings_server *server = NULL;
+    tidings_caller *caller = NULL;
+    BOUNDED(tidings_server_open(center, SERVICE, 1, &server));
+    BOUNDED(tidings_caller_open(center, SERVICE, 1, &caller));
+    uint64_t id[3] = {0};
+    if (caller) {
+        BOUNDED(tidings_call(caller, "x", 1, NULL, &id[0]));
+        BOUNDED(tidings_call(caller, large, sizeof large, NULL, &id[1]));
+        BOUNDED(tidings_call(caller, "x", 1, &(tidings_call_options){.flags = TIDINGS_CALL_IDEMPOTENT}, &id[2]));
+    }
+    for (int i = 0; server && i < 2; i++) {
+        tidings_request request = {0};
+        BOUNDED(tidings_server_next(server, 0, &request));
+        BOUNDED(tidings_reply(server, request.id, large, sizeof large, NULL));
+    }
+    if (server) BOUNDED(tidings_server_interrupt(server));
+    if (caller) {
+        tidings_outcome outcome;
+        BOUNDED(tidings_caller_next(caller, id[0], 0, &outcome));
+        BOUNDED(tidings_caller_next(caller, 0, 0, &outcome));
+        BOUNDED(tidings_call_cancel(caller, id[2]));
+        BOUNDED(tidings_caller_interrupt(caller));
+        BOUNDED(tidings_caller_close(caller));
+    }
+    if (server) BOUNDED(tidings_server_close(server));
+    BOUNDED(tidings_withdraw(center));
 }
 
 // MARK: The worlds
@@ -397,6 +430,37 @@ static void of_reports(void) {
     atomic_store(&s->header->presence_used.word, s->shape.participants);
 }
 
+// All calls are in use, of dead callers and dead servers: each is settled, and looks for a server among as many dead
+// ones as there can be.
+static void of_calls(void) {
+    of_reports();
+    fill_dead();
+    tidings__segment *s = &center->segment;
+    tidings_observer *observer = observer_of(center, TIDINGS_REQUESTS_PREFIX SERVICE);
+    tidings__key key;
+    uint64_t generation;
+    tidings__key_make(&key, TIDINGS_REQUESTS_PREFIX SERVICE, strlen(TIDINGS_REQUESTS_PREFIX SERVICE), NULL, 0);
+    const uint32_t entry = tidings__name_find_now(s, &key, &generation);
+    CHECK(observer && entry != TIDINGS__NAME_NONE, "no name");
+    for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) atomic_store(&s->names[entry].members[word], UINT64_MAX);
+    for (uint32_t i = 0; i < s->shape.observers; i++) atomic_store(&s->observers[i].serves, 1);
+    OK(tidings__back_calls(s, s->geometry.call_count));
+    for (uint32_t i = 0; i < s->geometry.call_count; i++) {
+        tidings__call *call = &s->calls[i];
+        static const uint64_t states[] = {TIDINGS__CALL_POSTED, TIDINGS__CALL_CLAIMED,
+                                          TIDINGS__CALL_CLAIMED | TIDINGS__CALL_IDEMPOTENT,
+                                          TIDINGS__CALL_POSTED | TIDINGS__CALL_AGAIN, TIDINGS__CALL_CANCELLED};
+        const uint64_t caller = i * 7 % s->shape.participants, server = i * 5 % s->shape.participants;
+        // Of one name, or of as many as there are calls.
+        atomic_store(&call->name, i % 2 ? tidings__call_name(entry, generation)
+                                        : tidings__call_name(i % s->shape.names, generation));
+        atomic_store(&call->request_chunk, 1 + i % s->geometry.chunk_count);
+        atomic_store(&call->reply_chunk, 1 + i % s->geometry.chunk_count);
+        atomic_store(&call->state, UINT64_C(5) << 30 | server << 18 | caller << 6 | states[i % 5]);
+    }
+    atomic_store(&s->header->calls_used.word, s->geometry.call_count);
+}
+
 static const struct {
     const char *name;
     void (*make)(void);
@@ -420,6 +484,7 @@ static const struct {
     {"chunks", of_chunks, false},
     {"a value nowhere", of_a_value_nowhere, true},
     {"reports", of_reports, true},
+    {"calls", of_calls, true},
 };
 
 // The seed chooses a world for the largest center, whose worlds take longest. In full, or if a world is asked for: all.
@@ -460,7 +525,7 @@ static void each_call_in_each_world(tidings_configuration configuration, double 
                 case 1: posting(); break;
                 case 2: observing_with(0); break;
                 case 3: observing_with(TIDINGS_OBSERVE_LOSSLESS); break;
-                case 4: looking(), announcing(); break;
+                case 4: looking(), announcing(), requesting(); break;
                 default: BOUNDED(tidings_reclaim(center)); break;
             }
             if (part < 5 && largest) continue;
