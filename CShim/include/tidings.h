@@ -764,6 +764,12 @@ void tidings_server_interrupt(tidings_server *server);
 /// Sets how long the server spins for requests before it sleeps, as `tidings_observer_spin`.
 /// Bound: constant. Never waits.
 void tidings_server_spin(tidings_server *server, uint32_t nanoseconds);
+/// Held: from the next `tidings_server_next` on, the server receives only TIDINGS_REQUEST_CANCELLED, and leaves new
+/// requests to other servers. For a server that has as many requests as it handles at a time. Not held any more: it
+/// first receives the requests that are still without a server, in the order in which they were made. A
+/// `tidings_server_next` that waits has to be interrupted.
+/// Bound: constant. Never waits.
+void tidings_server_hold(tidings_server *server, bool held);
 
 /// How to reply. All zero is the default.
 typedef struct tidings_reply_options {

@@ -21,7 +21,9 @@ struct tidings_server {
     // The calls that a search has found, in the order in which they were made.
     uint64_t *found;
     uint32_t found_count, found_next;
-    bool to_search;           // a search is owed: before the first request, and after one that failed
+    bool held;                // it claims no call
+    // A search is owed: before the first request, after one that failed, and for calls announced while it was held.
+    bool to_search;
     uint64_t searched_at;     // where the frontier was before the last search
     bool cancelled;           // a call of this server may have been cancelled without a ticket
     uint32_t cancelled_next;  // the index from which to look for it
@@ -233,8 +235,6 @@ static int search(tidings_server *server) {
     const uint64_t frontier = tidings__frontier(s, tidings__relaxed(&server->center->hint));
     tidings__fence_full();
     const uint32_t count = tidings__calls_end(s);
-    server->cancelled = true;
-    server->cancelled_next = 0;
     server->found_count = server->found_next = 0;
     found_call *calls = malloc((count + 1) * sizeof *calls);
     uint64_t *found = realloc(server->found, (count + 1) * sizeof *found);
@@ -259,14 +259,20 @@ static int search(tidings_server *server) {
     return 0;
 }
 
-// What the last search and the cancelled calls still have for the program. -EAGAIN: nothing.
+// What the cancelled calls, the last search and one that is owed have for the program. -EAGAIN: nothing.
 static int take(tidings_server *server, tidings_request *request) {
     for (; server->cancelled && server->cancelled_next < server->capacity; server->cancelled_next++)
         if (tell_cancelled(server, server->cancelled_next, request)) return 0;
     server->cancelled = false;
-    while (server->found_next < server->found_count) {
-        const int error = claim(server, server->found[server->found_next++], request);
-        if (error != -EAGAIN) return error;
+    while (!server->held) {
+        while (server->found_next < server->found_count) {
+            const int error = claim(server, server->found[server->found_next++], request);
+            if (error != -EAGAIN) return error;
+        }
+        // What another search finds came after what the last one has found.
+        if (!server->to_search) break;
+        const int error = search(server);
+        if (error) return error;
     }
     return -EAGAIN;
 }
@@ -281,19 +287,22 @@ static int look_at(tidings_server *server, const tidings_delivery *d, tidings_re
     if (ticket == TIDINGS__TICKET_SEARCH) {
         // What this record announces was there before the last search.
         if (d->kind == TIDINGS_DELIVERY_MESSAGE && (int64_t)(d->sequence - server->searched_at) < 0) return -EAGAIN;
-        const int error = search(server);
-        return error ? error : take(server, request);
+        // Calls may have been cancelled, too.
+        server->to_search = server->cancelled = true;
+        server->cancelled_next = 0;
+        return take(server, request);
     }
     if (tell_cancelled(server, tidings__ticket_index(ticket), request)) return 0;
-    return claim(server, ticket, request);
+    if (!server->held) return claim(server, ticket, request);
+    server->to_search = true;
+    return -EAGAIN;
 }
 
 int tidings_server_next(tidings_server *server, int64_t timeout_ns, tidings_request *request) {
     int error = own(server);
     if (error) return error;
     pthread_mutex_lock(&server->lock);
-    error = server->to_search ? search(server) : 0;
-    if (!error) error = take(server, request);
+    error = take(server, request);
     pthread_mutex_unlock(&server->lock);
     if (error != -EAGAIN) return error;
     const uint64_t begun = timeout_ns > 0 ? tidings__monotonic_ns() : 0;
@@ -313,6 +322,12 @@ int tidings_server_next(tidings_server *server, int64_t timeout_ns, tidings_requ
         if (passed >= (uint64_t)timeout_ns) return -ETIMEDOUT;
         left = timeout_ns - (int64_t)passed;
     }
+}
+
+void tidings_server_hold(tidings_server *server, bool held) {
+    pthread_mutex_lock(&server->lock);
+    server->held = held;
+    pthread_mutex_unlock(&server->lock);
 }
 
 void tidings_server_interrupt(tidings_server *server) { tidings_observer_interrupt(server->observer); }
