@@ -770,6 +770,9 @@ void tidings_server_spin(tidings_server *server, uint32_t nanoseconds);
 /// `tidings_server_next` that waits has to be interrupted.
 /// Bound: constant. Never waits.
 void tidings_server_hold(tidings_server *server, bool held);
+/// After the server's center has ended: as `tidings_observer_await_successor`, in place of `tidings_server_next`.
+/// Bound: as `tidings_observer_await_successor`. Waits up to `timeout_ns`.
+int tidings_server_await_successor(tidings_server *server, int64_t timeout_ns);
 
 /// How to reply. All zero is the default.
 typedef struct tidings_reply_options {

@@ -336,6 +336,10 @@ void tidings_server_spin(tidings_server *server, uint32_t nanoseconds) {
     tidings_observer_spin(server->observer, nanoseconds);
 }
 
+int tidings_server_await_successor(tidings_server *server, int64_t timeout_ns) {
+    return tidings_observer_await_successor(server->observer, timeout_ns);
+}
+
 // MARK: Replying
 
 static int no_caller(const tidings_server *server) {
