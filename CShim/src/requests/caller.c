@@ -364,15 +364,15 @@ static int take_outcome(tidings_caller *caller, uint32_t index, tidings_outcome 
     return 0;
 }
 
-// The outcome of call `id`, or of the earliest call that has ended. As `take_outcome`; -ENOENT: no such call.
+// The outcome of call `id`, or of the earliest call that has ended. As `take_outcome`; -ENOENT: no call `id`.
 static int look_for(tidings_caller *caller, uint64_t id, tidings_outcome *outcome) {
     pthread_mutex_lock(&caller->lock);
-    int error = -ENOENT;
+    int error = -EAGAIN;
     if (id) {
         const uint32_t index = in_flight(caller, id);
-        if (index != NONE) error = take_outcome(caller, index, outcome);
+        error = index == NONE ? -ENOENT : take_outcome(caller, index, outcome);
     } else {
-        for (uint32_t i = caller->first, next; i != NONE && (error == -ENOENT || error == -EAGAIN); i = next) {
+        for (uint32_t i = caller->first, next; i != NONE && error == -EAGAIN; i = next) {
             next = caller->calls[i].next;
             error = take_outcome(caller, i, outcome);
         }
