@@ -12,15 +12,19 @@ import Glibc
 final class CenterHandle: @unchecked Sendable {
     // Sendable: the pointer never changes, and every function of the C library may be called from any thread.
     let center: OpaquePointer
+    /// What it was opened by; `nil`: a center without a file.
+    let origin: (name: String, configuration: SharedNotificationCenter.Configuration)?
 
     init(name: String, configuration: SharedNotificationCenter.Configuration) throws(SharedNotificationError) {
         center = try Self.begin(name, configuration, tidings_open)
+        origin = (name, configuration)
     }
 
     init(
         sealedNamed name: String, configuration: SharedNotificationCenter.Configuration
     ) throws(SharedNotificationError) {
         center = try Self.begin(name, configuration, tidings_create_sealed)
+        origin = nil
     }
 
     private static func begin(
@@ -49,6 +53,7 @@ final class CenterHandle: @unchecked Sendable {
         let result = tidings_receive_at_most(socket, UInt64(maximumSize), &received)
         guard result == 0, let received else { throw Self.errorOfSocket(-result) }
         center = received
+        origin = nil
     }
 
     /// Maps an error of the socket: the same codes have another meaning for a post.

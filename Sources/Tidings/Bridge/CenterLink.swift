@@ -9,6 +9,8 @@ final class CenterLink: Sendable {
     let follows: Bool
     /// Goes on in each successor.
     let presence = CenterPresence()
+    /// Of the center object's servers and callers.
+    let requests = RequestParticipant()
     private let diagnostics: Diagnostics
     private let current: Atomic<Unmanaged<CenterHandle>>
     // Fork-local, because a forked child may find its parent's locks held.

@@ -33,6 +33,7 @@ public final class SharedNotificationCenter: Sendable {
     let suspension = Suspension()
     let deferred: PostingQueue
     let subjects = SubjectObservers()
+    let callers: Callers
 
     /// Opens the center of that name. Creates it first if there is none (see ``Configuration-swift.struct/creation``).
     ///
@@ -64,6 +65,7 @@ public final class SharedNotificationCenter: Sendable {
         self.core = core
         posting = PostingCore(core)
         deferred = PostingQueue(posting)
+        callers = Callers(core)
     }
 
     /// This user's default center, named `default`, in the default directory.

@@ -30,13 +30,14 @@ extension SharedNotificationCenter {
         case postFailed(Name, SharedNotificationError)
         /// A probable mistake of the program; reported once for each kind and name.
         case mistake(Mistake)
-        /// Dispatching ended with this error: the center's observers receive no more notifications.
+        /// Dispatching ended with this error: the center's observers receive no more notifications, or a ``Server``
+        /// receives no more requests.
         case dispatchFailed(SharedNotificationError)
         /// The center has ended, and its observers go on in the next center of its name
         /// (``Configuration-swift.struct/followsName``). Reported before the first notification from there.
         ///
-        /// Each lossless observer, and each observer that started with history, moves separately and is reported
-        /// separately.
+        /// Each lossless observer, each observer that started with history, and each ``Server`` moves separately and is
+        /// reported separately.
         case reopened(incarnation: UInt64)
     }
 }

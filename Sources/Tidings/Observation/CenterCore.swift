@@ -107,13 +107,20 @@ final class CenterCore: Sendable {
     }
 
     /// Throws in a forked child: it has no dispatcher thread, and its locks may have been held at the fork.
-    func refuseIfForked() throws(SharedNotificationError) {
-        guard generation == Forking.generation else {
+    ///
+    /// - Parameter what: continues "can't", and a center follows.
+    func refuseIfForked(_ what: String = "observe") throws(SharedNotificationError) {
+        guard !isForked else {
             throw SharedNotificationError(
                 .forked,
-                message: "can't observe center \"\(name)\" in a forked child through its parent's object; open it anew")
+                message: """
+                    can't \(what) center "\(name)" in a forked child through its parent's object; open it anew
+                    """)
         }
     }
+
+    /// Whether this object was made before the fork that created this process.
+    var isForked: Bool { generation != Forking.generation }
 
     /// Call when a dispatcher has ended: the next observation starts another.
     func forget(_ dispatcher: Dispatcher) {

@@ -58,18 +58,7 @@ final class PostingCore: Sendable {
 
     /// The payload of a post that is not encoded in place.
     func payload<M: Message>(of message: M) throws(SharedNotificationError) -> RawPayload {
-        switch M.encoding.kind {
-        case .cbor:
-            return RawPayload(format: .cbor, bytes: try encoded(M.name) { try PayloadCoding.cborBytes(of: message) })
-        case .bitwise:
-            var bytes = withUnsafeBytes(of: PayloadCoding.fingerprint(of: M.self).littleEndian) { Array($0) }
-            withUnsafeBytes(of: message) { bytes += $0 }
-            return RawPayload(format: .bitwise, bytes: bytes)
-        case .json:
-            return RawPayload(format: .json, bytes: try encoded(M.name) { try PayloadCoding.jsonBytes(of: message) })
-        case .custom(let coder):
-            return RawPayload(format: coder.format, bytes: try encoded(M.name) { try coder.encode(message) })
-        }
+        do { return try RawPayload(inItsEncoding: message) } catch { throw encodingFailed(M.name, error) }
     }
 
     func payload<Value: Encodable>(of value: Value, name: Name) throws(SharedNotificationError) -> RawPayload {

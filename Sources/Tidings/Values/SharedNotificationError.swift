@@ -60,7 +60,8 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         /// There is such a center already.
         public static let exists = Code("exists")
         /// A lossless observer is a whole ring behind (with a timeout: it still was at the end). Or all chunks for
-        /// payloads of that size hold retained values or are being written. Nothing was posted.
+        /// payloads of that size hold retained values or are being written. Nothing was posted. A request also throws
+        /// this if all calls of the center are in use: four for each of its slots, at most 16,384.
         public static let full = Code("full")
         /// The center was removed, deleted or replaced: open it again. Opening and removing throw this if another
         /// process has been removing the center for two seconds.
@@ -78,6 +79,14 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         public static let decodingFailed = Code("decodingFailed")
         /// This object belongs to the parent process; a forked child must open the center itself for this operation.
         public static let forked = Code("forked")
+        /// No process serves requests of that name. No server has received the request.
+        public static let noServer = Code("noServer")
+        /// No reply came in time. The server may have done the work: its task was cancelled.
+        public static let timedOut = Code("timedOut")
+        /// The server ended, or died, without a reply. It may have done the work.
+        public static let serverEnded = Code("serverEnded")
+        /// The server answered that it has no reply; the message contains its reason.
+        public static let serverFailed = Code("serverFailed")
         /// Any other error of the operating system, as an `errno`; handled as ``SharedNotificationError`` shows.
         public static func system(_ errno: Int32) -> Code { Code("system", errno: errno) }
     }

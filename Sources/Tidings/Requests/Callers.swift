@@ -1,0 +1,163 @@
+internal import Dispatch
+import Glibc
+
+/// The callers of a center object, by name: opened at the first request of a name, and kept.
+///
+/// A caller has a thread. Of those without calls in flight, ``most`` are kept.
+final class Callers: Sendable {
+    typealias Name = SharedNotificationCenter.Name
+    typealias RawPayload = SharedNotificationCenter.RawPayload
+
+    /// 16: more than the services that a program uses all the time, and few enough threads.
+    private static let most = 16
+
+    private let core: CenterCore
+    private let callers = Locked<[Name: Caller]>([:])
+    private let opening = Lock()
+
+    init(_ core: CenterCore) {
+        self.core = core
+    }
+
+    deinit {
+        // In a forked child, the parent's lock may be held, and there is no thread to end.
+        guard !core.isForked else { return }
+        for caller in callers.withLock({ Array($0.values) }) { caller.end() }
+    }
+
+    /// How many are open. For tests.
+    var count: Int { callers.withLock { $0.count } }
+
+    /// Makes a request, and waits for its reply without a thread of the program.
+    ///
+    /// - Throws: ``SharedNotificationError``, or `CancellationError`.
+    func request(
+        _ name: Name, _ payload: RawPayload, timeout: Duration?, _ options: SharedNotificationCenter.RequestOptions
+    ) async throws -> (code: UInt16, payload: RawPayload) {
+        try core.refuseIfForked("call a server in")
+        let deadline = timeout.map { Lock.now.advanced(by: $0) } ?? .max
+        var attempts = CenterLink.attempts
+        while true {
+            let caller = try await caller(for: name)
+            let call = Caller.Call(deadline: deadline)
+            let ending = await withTaskCancellationHandler {
+                await withUnsafeContinuation {
+                    caller.make(call, payload, isIdempotent: options.isIdempotent, $0)
+                }
+            } onCancel: {
+                caller.cancel(call)
+            }
+            switch ending {
+            case .outcome(.reply(let code, let payload)): return (code, payload)
+            case .notMade(let error):
+                attempts -= 1
+                guard error.code == .removed, attempts > 0 else { throw error }
+                try await renew(caller, after: error)
+            case .failed(let error): throw error
+            case .cancelled: throw CancellationError()
+            case .timedOut: throw timedOut(name, timeout ?? .zero)
+            case .outcome(let other): throw self.error(name, other)
+            }
+        }
+    }
+
+    // MARK: Opening
+
+    private func caller(for name: Name) async throws(SharedNotificationError) -> Caller {
+        if let caller = known(name) { return caller }
+        return try await Self.onThread { () throws(SharedNotificationError) in try self.open(name) }
+    }
+
+    private func known(_ name: Name) -> Caller? {
+        guard let caller = callers.withLock({ $0[name] }), caller.isUsable, caller.center === core.link.handle else {
+            return nil
+        }
+        return caller
+    }
+
+    /// Opens the caller, unless another thread has.
+    private func open(_ name: Name) throws(SharedNotificationError) -> Caller {
+        try opening.withLock { () throws(SharedNotificationError) in
+            if let caller = known(name) { return caller }
+            let opened = try core.link.inLatest { (center) throws(SharedNotificationError) in
+                try Caller(name, in: center, core.link.requests.handle(beside: center))
+            }
+            let former = callers.withLock { callers -> Caller? in
+                defer { callers[name] = opened }
+                if callers.count >= Self.most { Self.closeIdle(in: &callers) }
+                return callers[name]
+            }
+            former?.end()
+            return opened
+        }
+    }
+
+    /// Closes the caller that was used least recently of those without calls in flight.
+    private static func closeIdle(in callers: inout [Name: Caller]) {
+        let byUse = callers.sorted { $0.value.lastUse < $1.value.lastUse }
+        for (name, caller) in byUse where caller.endIfIdle() {
+            callers[name] = nil
+            return
+        }
+    }
+
+    /// After a call in an ended center or by a closed caller: returns if it can be made again.
+    private func renew(_ caller: Caller, after error: SharedNotificationError) async throws(SharedNotificationError) {
+        try await Self.onThread { [core] () throws(SharedNotificationError) in
+            // The caller was closed, and its center goes on.
+            if caller.center === core.link.handle, !caller.center.hasEnded { return caller.end() }
+            _ = try core.link.successor(of: caller.center, after: error)
+        }
+    }
+
+    /// Runs what may wait for other processes outside the cooperative pool.
+    private static func onThread<Result: Sendable>(
+        _ body: @escaping @Sendable () throws(SharedNotificationError) -> Result
+    ) async throws(SharedNotificationError) -> Result {
+        try await withUnsafeContinuation {
+            (continuation: UnsafeContinuation<Swift.Result<Result, SharedNotificationError>, Never>) in
+            DispatchQueue.global().async {
+                do throws(SharedNotificationError) {
+                    continuation.resume(returning: .success(try body()))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }.get()
+    }
+
+    // MARK: Errors
+
+    private func timedOut(_ name: Name, _ timeout: Duration) -> SharedNotificationError {
+        failure(.timedOut, name, "none came in \(timeout); if its server is alive, it is busy or stopped: wait longer")
+    }
+
+    private func error(_ name: Name, _ outcome: CallerHandle.Outcome.Kind) -> SharedNotificationError {
+        switch outcome {
+        case .noServer: failure(.noServer, name, "its last server has ended, and none received it; start its server")
+        case .noMemory: failure(.system(ENOMEM), name, "this process has no memory for it")
+        case .damaged: failure(.notACenter, name, "a process has damaged it; remove the center")
+        case .serverEnded, .reply:
+            failure(
+                .serverEnded, name,
+                "its server has ended, perhaps with the work done; if that may be done twice, make it idempotent")
+        }
+    }
+
+    private func failure(_ code: SharedNotificationError.Code, _ name: Name, _ why: String) -> SharedNotificationError {
+        SharedNotificationError(
+            code, message: "can't get a reply to \"\(name)\" in center \"\(core.link.name)\": \(why)")
+    }
+}
+
+extension UInt64 {
+    /// The time so much later, or the last one that there is.
+    fileprivate func advanced(by duration: Duration) -> UInt64 {
+        let (seconds, attoseconds) = duration.components
+        guard seconds >= 0, attoseconds >= 0 else { return self }
+        let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflow2) = whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000))
+        let (end, overflow3) = addingReportingOverflow(sum)
+        return overflow || overflow2 || overflow3 ? .max : end
+    }
+}

@@ -1,0 +1,207 @@
+import Glibc
+
+/// One server: the thread that receives its requests, and the tasks in which its handler runs.
+///
+/// Only the thread uses the C server, except for replies. It sleeps without a timer. While the server has as many
+/// requests as it handles at a time, the thread receives cancellations alone.
+final class RequestServer: @unchecked Sendable {
+    // Sendable: the properties that change are accessed only with the lock held.
+    typealias Name = SharedNotificationCenter.Name
+    typealias Handler =
+        @Sendable (SharedNotificationCenter.RawPayload, SharedNotificationCenter.RequestEnvelope) async ->
+        ServerHandle.Reply
+
+    /// The server whose handler contains the current task or has started it.
+    @TaskLocal private static var current: RequestServer?
+
+    private let name: Name
+    private let link: CenterLink
+    private let diagnostics: Diagnostics
+    private let concurrency: Int
+    private let generation = Forking.generation
+    private let lock = Lock()
+
+    // MARK: Guarded by the lock
+
+    private var handle: ServerHandle
+    /// `nil` after the end, so that what it holds is released.
+    private var handler: Handler?
+    /// The tasks of running handlers, by a number of their own: a request's number belongs to one center.
+    private var runs: [UInt64: Task<Void, Never>] = [:]
+    private var lastRun: UInt64 = 0
+    /// The runs of the present center's requests.
+    private var runOfRequest: [UInt64: UInt64] = [:]
+    private var isCancelled = false
+    /// The C server is closed: callers know that this server has ended.
+    private var isClosed = false
+    private var thread: WorkerThread?
+
+    /// Serves the name. Waits for other processes as opening a center does.
+    init(
+        _ name: Name, concurrency: Int?, in core: CenterCore, _ handler: @escaping Handler
+    ) throws(SharedNotificationError) {
+        if let concurrency, concurrency < 1 {
+            throw SharedNotificationError(
+                .invalidArgument,
+                message: """
+                    can't serve "\(name)" in center "\(core.link.name)" with a concurrency of \(concurrency); pass at \
+                    least 1
+                    """)
+        }
+        self.name = name
+        self.concurrency = concurrency ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        self.handler = handler
+        link = core.link
+        diagnostics = core.diagnostics
+        let (center, opened) = try link.inLatest { (center) throws(SharedNotificationError) in
+            (center, try ServerHandle(core.link.requests.handle(beside: center), name: name.rawValue))
+        }
+        handle = opened
+        try lock.withLock { () throws(SharedNotificationError) in
+            do throws(WorkerThread.NotStarted) {
+                let thread = try WorkerThread { self.run(opened, in: center) }
+                thread.detach()
+                self.thread = thread
+            } catch {
+                throw SharedNotificationError(
+                    .system(error.errno),
+                    message: "can't start a thread to serve \"\(name)\": \(String(cString: strerror(error.errno)))")
+            }
+        }
+    }
+
+    var hasEnded: Bool { generation != Forking.generation || lock.withLock { isCancelled || isClosed } }
+
+    /// Ends the server and cancels the tasks of its handlers. Returns when callers know of the end, except on the
+    /// server's own thread.
+    func cancel() {
+        // A forked child has no such thread, and the lock may be held.
+        guard generation == Forking.generation else { return }
+        let (handle, handler, tasks) = lock.withLock {
+            isCancelled = true
+            defer { self.handler = nil }
+            return (self.handle, self.handler, Array(runs.values))
+        }
+        handle.interrupt()
+        for task in tasks { task.cancel() }
+        lock.withLock {
+            while !isClosed, thread != .current { lock.wait() }
+        }
+        // What the handler holds is released here, without the lock.
+        withExtendedLifetime(handler) {}
+    }
+
+    /// Ends the server, and returns when no handler is running. Inside a handler of this server it does not wait.
+    func cancelAndWait() async {
+        guard generation == Forking.generation else { return }
+        let tasks = lock.withLock { Array(runs.values) }
+        cancel()
+        guard Self.current !== self else { return }
+        for task in tasks + lock.withLock({ Array(runs.values) }) { await task.value }
+    }
+
+    // MARK: The thread
+
+    private func run(_ opened: ServerHandle, in center: CenterHandle) {
+        var (handle, center) = (opened, center)
+        var isHeld = false
+        while true {
+            let (isOver, isFull) = lock.withLock { (isCancelled, runs.count >= concurrency) }
+            if isOver { return close(handle) }
+            if isFull != isHeld { handle.hold(isFull) }
+            isHeld = isFull
+            switch handle.next() {
+            case .request(let request): start(request, from: handle)
+            case .cancelled(let id): lock.withLock { runOfRequest[id].flatMap { runs[$0] } }?.cancel()
+            case .interrupted: continue
+            case .failed(let error):
+                guard let next = goOn(after: error, &center) else { return }
+                handle = next
+                isHeld = false
+            }
+        }
+    }
+
+    private func start(_ request: ServerHandle.Request, from handle: ServerHandle) {
+        lock.withLock {
+            // Without a handler the server ends, and with it the request.
+            guard let handler else { return }
+            lastRun += 1
+            let run = lastRun
+            runOfRequest[request.id] = run
+            // The task does nothing before the lock is released that could take it again.
+            runs[run] = Task.detached(executorPreference: ObserverExecutor.shared) {
+                let reply = await Self.$current.withValue(self) { await handler(request.payload, request.envelope) }
+                handle.reply(reply, to: request.id)
+                self.ended(run, of: request.id)
+            }
+        }
+    }
+
+    private func ended(_ run: UInt64, of request: UInt64) {
+        let held = lock.withLock { () -> ServerHandle? in
+            let wasFull = runs.count >= concurrency
+            runs[run] = nil
+            if runOfRequest[request] == run { runOfRequest[request] = nil }
+            return wasFull ? handle : nil
+        }
+        held?.interrupt()
+    }
+
+    private func close(_ handle: ServerHandle) {
+        handle.close()
+        lock.withLock {
+            isClosed = true
+            lock.wakeAll()
+        }
+    }
+
+    // MARK: The end of a center
+
+    /// Serves the same name in the center's successor. `nil`: the server has ended.
+    private func goOn(after error: SharedNotificationError, _ center: inout CenterHandle) -> ServerHandle? {
+        let old = lock.withLock { handle }
+        // No caller of that center gets a reply any more.
+        for task in lock.withLock({ Array(runs.values) }) { task.cancel() }
+        guard error.code == .removed, link.follows else { return fail(error, old) }
+        while true {
+            if lock.withLock({ isCancelled }) {
+                close(old)
+                return nil
+            }
+            do throws(SharedNotificationError) {
+                center = try link.successor(of: center)
+                let next = try ServerHandle(link.requests.handle(beside: center), name: name.rawValue)
+                old.close()
+                lock.withLock {
+                    handle = next
+                    runOfRequest = [:]
+                }
+                diagnostics.report(.reopened(incarnation: center.incarnation))
+                return next
+            } catch {
+                // The next center has ended already, and may have a successor itself.
+                if error.code == .removed { continue }
+                guard error.code == .notFound else { return fail(error, old) }
+            }
+            // No process has created the next center yet.
+            do throws(SharedNotificationError) {
+                while try !old.awaitSuccessor(), !lock.withLock({ isCancelled }) {}
+            } catch {
+                return fail(error, old)
+            }
+        }
+    }
+
+    private func fail(_ error: SharedNotificationError, _ handle: ServerHandle) -> ServerHandle? {
+        let (handler, tasks) = lock.withLock {
+            defer { self.handler = nil }
+            return (self.handler, Array(runs.values))
+        }
+        close(handle)
+        for task in tasks { task.cancel() }
+        withExtendedLifetime(handler) {}
+        diagnostics.report(.dispatchFailed(error))
+        return nil
+    }
+}
