@@ -18,13 +18,14 @@ struct TidingsCommand: ParsableCommand {
               tidings post com.example.changed --json '{"volume": 0.5}'
 
             Centers are files in $TIDINGS_DIRECTORY, or else in /dev/shm. Exit status: 0 done, 1 failed (one line on \
-            standard error says why), 2 timeout of "observe --timeout" with fewer notifications than --count, 64 wrong \
-            usage.
+            standard error says why), 2 timeout of "observe --timeout" with fewer notifications than --count, or of \
+            "request --timeout", 64 wrong usage.
             """,
         version: "0.2.0",
         subcommands: [
-            Demo.self, Post.self, Observe.self, State.self, Centers.self, Stat.self, Doctor.self, Remove.self,
-            Bench.self, DemoExtension.self, DemoPoster.self, BenchPeer.self, BenchJanitor.self,
+            Demo.self, Post.self, Observe.self, Request.self, Serve.self, State.self, Centers.self, Stat.self,
+            Doctor.self, Remove.self, Bench.self, DemoExtension.self, DemoPoster.self, BenchPeer.self,
+            BenchJanitor.self,
         ])
 
     static func main() {

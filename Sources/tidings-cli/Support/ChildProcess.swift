@@ -24,9 +24,10 @@ struct ChildProcess: Sendable {
     ///   - input: the standard input; `nil`: this process's.
     ///   - output: the standard output; `nil`: this process's.
     ///   - errors: the standard error; `nil`: this process's.
+    ///   - inOwnGroup: whether it leads a process group of its own, for `sendToGroup`.
     static func start(
         _ executable: String, _ arguments: [String], environment: [String: String] = [:], input: Int32? = nil,
-        output: Int32? = nil, errors: Int32? = nil
+        output: Int32? = nil, errors: Int32? = nil, inOwnGroup: Bool = false
     ) throws -> ChildProcess {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -43,7 +44,8 @@ struct ChildProcess: Sendable {
         posix_spawnattr_setsigmask(&attributes, &signals)
         sigfillset(&signals)
         posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        let group = inOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
 
         var pid: pid_t = 0
         let result = withCStrings([executable] + arguments) { arguments in
@@ -57,6 +59,11 @@ struct ChildProcess: Sendable {
 
     func send(_ signal: Int32) {
         kill(pid, signal)
+    }
+
+    /// Sends a signal to the process and its children, if it leads a group.
+    func sendToGroup(_ signal: Int32) {
+        kill(-pid, signal)
     }
 
     /// Waits until the process has ended. Call it only once: afterwards another process may have the pid.

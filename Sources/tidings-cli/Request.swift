@@ -1,0 +1,82 @@
+// The command `tidings request`.
+import ArgumentParser
+import Dispatch
+import Foundation
+import Tidings
+
+struct Request: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Make a request, and print the reply as JSON.",
+        discussion: """
+            Without --json the request is empty. A Swift program decodes JSON as the type that it serves:
+
+              tidings request com.example.render --json '{"page": 3}' --timeout 2
+              jq -n '{page: 3}' | tidings request com.example.render --json -
+
+            Fails with status 1 at once if no process serves the name, and as soon as its server ends without a reply. \
+            Without --timeout it waits for a reply without end.
+            """)
+
+    @Argument(help: "The name of the requests: 1 to 238 bytes of UTF-8.")
+    var name: String
+
+    @OptionGroup var options: CenterOptions
+
+    @Option(help: "The request, as JSON. The text must be valid JSON, and is sent unchanged. -: standard input.")
+    var json: String?
+
+    @Option(
+        help: ArgumentHelp("How long to wait for the reply. Then the status is 2.", valueName: "seconds"))
+    var timeout: Double?
+
+    @Flag(help: "If the server ends without a reply, another one may carry out the request again.")
+    var idempotent = false
+
+    func validate() throws {
+        if let timeout, !(timeout >= 0) { throw ValidationError("--timeout can't be negative.") }
+        if let json, json != "-", !isJSON(json) {
+            throw ValidationError("What follows --json isn't JSON: \(json.printable)")
+        }
+    }
+
+    func run() throws {
+        let text = try json == "-" ? standardInput() : json
+        // A center without processes has no server: it is not created.
+        let center = try options.openExisting()
+        do {
+            let reply = try blocking { [self] in
+                try await center.request(
+                    name: Center.Name(name), payload: text.map { .json($0) } ?? .empty,
+                    timeout: timeout.map { .seconds(min($0, 1e9)) }, options: .init(idempotent: idempotent))
+            }
+            try Terminal.print(reply.json.printable)
+        } catch let error as SharedNotificationError where error.code == .timedOut {
+            Terminal.note(error.message)
+            throw ExitCode(2)
+        }
+    }
+
+    private func standardInput() throws -> String {
+        // 1 GiB: no center accepts more, whatever its maximum is.
+        let text = String(decoding: try contents(of: "/dev/stdin", upTo: 1 << 30), as: UTF8.self)
+        guard isJSON(text) else { throw ValidationError("Standard input isn't JSON: \(text.prefix(80).printable)") }
+        return text
+    }
+}
+
+/// Runs an asynchronous function, on behalf of the main thread, which waits.
+private func blocking<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) throws -> Result {
+    let done = DispatchSemaphore(value: 0)
+    let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
+    Task {
+        do {
+            let result = try await body()
+            outcome.withLock { $0 = .success(result) }
+        } catch {
+            outcome.withLock { $0 = .failure(error) }
+        }
+        done.signal()
+    }
+    done.wait()
+    return try outcome.withLock { $0! }.get()
+}

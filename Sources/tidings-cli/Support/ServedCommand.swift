@@ -1,0 +1,112 @@
+import Foundation
+import Tidings
+
+/// The run of a command that answers a request.
+final class ServedCommand: Sendable {
+    private struct State {
+        var child: ChildProcess?
+        var isCancelled = false
+    }
+
+    private let state = Locked(State())
+
+    /// Runs the command, and returns its standard output as the reply. Blocks its thread. If the task is cancelled,
+    /// SIGTERM ends the command.
+    ///
+    /// - Parameter limit: how many bytes the reply may have.
+    static func run(
+        _ command: String, for request: Center.RawPayload, of name: String, _ envelope: Center.RequestEnvelope,
+        limit: Int
+    ) async throws -> Center.RawPayload {
+        let run = ServedCommand()
+        return try await withTaskCancellationHandler {
+            do {
+                return try run.run(command, request, name, envelope, limit)
+            } catch let failure as Failure {
+                if !Task.isCancelled { Terminal.note("\(failure) for a request of \(envelope.caller.pid)") }
+                throw failure
+            }
+        } onCancel: {
+            run.cancel()
+        }
+    }
+
+    private func cancel() {
+        state.withLock { state in
+            state.isCancelled = true
+            state.child?.sendToGroup(SIGTERM)
+        }
+    }
+
+    private func run(
+        _ command: String, _ request: Center.RawPayload, _ name: String, _ envelope: Center.RequestEnvelope,
+        _ limit: Int
+    ) throws -> Center.RawPayload {
+        let (child, input, output) = try start(
+            command,
+            [
+                "TIDINGS_NAME": name, "TIDINGS_CALLER": String(envelope.caller.pid),
+                "TIDINGS_REPEATED": envelope.isRepeated ? "1" : "0",
+            ])
+        state.withLock { state in
+            state.child = child
+            if state.isCancelled { child.sendToGroup(SIGTERM) }
+        }
+        // On a thread of its own: the command may print before it reads.
+        Thread.detachNewThread {
+            // A command that does not read its input is no failure.
+            _ = Array((request.json + "\n").utf8).withUnsafeBytes { Terminal.writeAll($0, to: input) }
+            close(input)
+        }
+        let bytes = readAll(output, upTo: limit + 1)
+        close(output)
+        if bytes.count > limit { child.sendToGroup(SIGTERM) }
+        // From the end on, another process may have the pid.
+        state.withLock { $0.child = nil }
+        let ending = child.waitUntilEnded()
+        guard bytes.count <= limit else {
+            throw Failure("the command prints more than \(limit) bytes, the largest payload of the center")
+        }
+        guard ending == .exited(0) else { throw Failure("the command \(ending)") }
+        return Self.reply(bytes)
+    }
+
+    private func start(
+        _ command: String, _ environment: [String: String]
+    ) throws -> (child: ChildProcess, input: Int32, output: Int32) {
+        let input = try PipeEnds()
+        defer { close(input.reading) }
+        do {
+            let output = try PipeEnds()
+            defer { close(output.writing) }
+            do {
+                let child = try ChildProcess.start(
+                    "/bin/sh", ["-c", command], environment: environment, input: input.reading, output: output.writing,
+                    inOwnGroup: true)
+                return (child, input.writing, output.reading)
+            } catch {
+                close(output.reading)
+                throw error
+            }
+        } catch {
+            close(input.writing)
+            throw error
+        }
+    }
+
+    /// Reads to the end, or until there are so many bytes.
+    private func readAll(_ descriptor: Int32, upTo limit: Int) -> [UInt8] {
+        var result: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while result.count < limit {
+            let count = read(descriptor, &buffer, min(buffer.count, limit - result.count))
+            if count > 0 { result += buffer[..<count] } else if count == 0 || errno != EINTR { break }
+        }
+        return result
+    }
+
+    private static func reply(_ bytes: [UInt8]) -> Center.RawPayload {
+        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .newlines)
+        return isJSON(text) ? .json(text) : .text(text)
+    }
+}
