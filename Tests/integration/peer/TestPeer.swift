@@ -73,6 +73,13 @@ import TidingsAdministration
 //                           → withdrawn
 //   fork-announced          Forks a child that announces itself as "child" and calls _exit. Waits for its end.
 //                           → child ended with STATUS
+//   serve N                 Serves test.work, N requests at a time (0: the default). A request's way: echo, refuse,
+//                           wait (until it is cancelled), second (wait, unless another server ended with it).
+//                           → serving, then for each "handling NUMBER" or "handling NUMBER again"
+//   unserve                 Ends the server.
+//                           → unserved
+//   request NUMBER WAY      Makes a request, and waits for its end.
+//                           → "reply NUMBER PID" or "failed CODE"
 //   observers               Counts the observers of all processes.
 //                           → observers N
 //   observe-memory NAME KIND N
@@ -183,6 +190,9 @@ struct TestPeer {
             case "announce": try announce(center, word())
             case "withdraw": withdraw()
             case "fork-announced": forkAnnounced(center)
+            case "serve": try serve(center, number())
+            case "unserve": unserve()
+            case "request": request(center, number(), word())
             case "observers": say("observers \(try center.statistics.observers)")
             case "observe-memory": try observeMemory(center, word(), word(), number())
             case "objects":

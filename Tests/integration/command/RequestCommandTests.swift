@@ -1,0 +1,101 @@
+import Foundation
+import Glibc
+import Testing
+import Tidings
+
+@testable import tidings
+
+/// `tidings serve` and `tidings request`.
+@Suite(.serialized)
+struct RequestCommandTests {
+    private func serve(_ arguments: String..., in directory: CenterDirectory) async throws -> Invocation {
+        let invocation = try Invocation(["serve"] + arguments, in: directory)
+        _ = await invocation.errors.first { $0.hasPrefix("tidings: serving") }
+        return invocation
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aCommandRepliesAndSigtermEndsIt() async throws {
+        let directory = try CenterDirectory()
+        let server = try await serve("a", "--exec", "cat", in: directory)
+        let json = #"{"page":3,"text":"\u001b"}"#
+        let reply = try await tidings("request", "a", "--json", json, in: directory)
+        #expect(reply.status == 0 && reply.output == [json] && reply.errors.isEmpty, "\(reply)")
+        let input = try await tidings("request", "a", "--json", "-", in: directory, input: "[1, 2]\n")
+        #expect(input.status == 0 && input.output == ["[1,2]"] || input.output == ["[1, 2]"], "\(input)")
+        let empty = try await tidings("request", "a", in: directory)
+        #expect(empty.status == 0 && empty.output == ["null"], "\(empty)")
+        server.send(SIGTERM)
+        expectEqual(await server.ending(), 0)
+        expectEqual(await server.errors.all(), ["tidings: serving a in center default"])
+        let none = try await tidings("request", "a", in: directory)
+        #expect(none.status == 1)
+        #expect(
+            none.errors == [#"tidings: can't call "a" in center "default": no process serves it; start its server"#],
+            "\(none)")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func theCommandLearnsOfTheRequestAndRepliesText() async throws {
+        let directory = try CenterDirectory()
+        let exec = #"read line; printf "%s %s %s of $TIDINGS_CALLER" "$TIDINGS_NAME" "$TIDINGS_REPEATED" "$line""#
+        let server = try await serve("a", "--exec", exec, in: directory)
+        let request = try Invocation(["request", "a", "--json", "7"], in: directory)
+        expectEqual(await request.ending(), 0)
+        expectEqual(await request.output.all(), ["\"a 0 7 of \(request.process.pid)\""])
+        server.send(SIGINT)
+        expectEqual(await server.ending(), 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aFailingCommandIsToldToTheCaller() async throws {
+        let directory = try CenterDirectory()
+        let server = try await serve("a", "--exec", "exit 3", in: directory)
+        let failed = try Invocation(["request", "a"], in: directory)
+        expectEqual(await failed.ending(), 1)
+        let line = #"can't get a reply to "a" in center "default": its server failed: the command ended with status 3"#
+        expectEqual(await failed.errors.all(), ["tidings: \(line)"])
+        expectEqual(
+            await server.errors.first { $0.contains("status 3") },
+            "tidings: the command ended with status 3 for a request of \(failed.process.pid)")
+        server.send(SIGKILL)
+        _ = await server.ending()
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aTimeoutEndsTheCommandWithStatus2() async throws {
+        let directory = try CenterDirectory()
+        // The trap shows that SIGTERM came; the command would not end otherwise.
+        let exec = "echo begun >&2; trap 'echo ended >&2; exit 0' TERM; while :; do sleep 0.1; done"
+        let server = try await serve("a", "--exec", exec, in: directory)
+        let late = try await tidings("request", "a", "--timeout", "0.05", in: directory)
+        #expect(late.status == 2 && late.output.isEmpty && late.errors.count == 1, "\(late)")
+        #expect(late.errors[0].contains("none came in 0.05 seconds"), "\(late)")
+        _ = await server.errors.first { $0 == "ended" }
+        // And a server that is killed.
+        let request = try Invocation(["request", "a"], in: directory)
+        server.send(SIGKILL)
+        expectEqual(await request.ending(), 1)
+    }
+
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: [
+            ["serve", "a"], ["serve", "a", "--exec", "cat", "--concurrency", "0"], ["request"],
+            ["request", "a", "--json", "{"], ["request", "a", "--timeout", "-1"], ["request", "a", "--json", "-"],
+        ])
+    func wrongUsageIsRefused(arguments: [String]) async throws {
+        let directory = try CenterDirectory()
+        let wrong = try await Invocation(arguments, in: directory).outcome()
+        #expect(wrong.status == 64)
+        #expect(directory.files.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aRequestCreatesNoCenter() async throws {
+        let directory = try CenterDirectory()
+        let failed = try await tidings("request", "a", in: directory)
+        #expect(failed.status == 1 && failed.errors.count == 1, "\(failed)")
+        #expect(directory.files.isEmpty)
+    }
+}
