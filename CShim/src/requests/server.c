@@ -21,7 +21,7 @@ struct tidings_server {
     // The calls that a search has found, in the order in which they were made.
     uint64_t *found;
     uint32_t found_count, found_next;
-    bool held;                // it claims no call
+    bool held;  // it claims no call
     // A search is owed: before the first request, after one that failed, and for calls announced while it was held.
     bool to_search;
     uint64_t searched_at;     // where the frontier was before the last search

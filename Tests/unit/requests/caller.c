@@ -210,5 +210,10 @@ TEST(a_wait_for_an_outcome_ends_at_its_time) {
     tidings_caller_interrupt(caller);
     CHECK_EQUAL(tidings_caller_next(caller, id, -1, &outcome), -EINTR);
     CHECK_EQUAL(tidings_caller_next(caller, id + 1, -1, &outcome), -ENOENT);
+    // Without a call in flight: for those that are not made yet.
+    CHECK_EQUAL(tidings_call_cancel(caller, id), 0);
+    CHECK_EQUAL(tidings_caller_next(caller, id, -1, &outcome), -ENOENT);
+    CHECK_EQUAL(tidings_caller_next(caller, 0, 0, &outcome), -EAGAIN);
+    CHECK_EQUAL(tidings_caller_next(caller, 0, 1000, &outcome), -ETIMEDOUT);
     end();
 }

@@ -210,6 +210,35 @@ TEST(a_cancelled_call_is_freed_by_its_server_and_told_once) {
     end();
 }
 
+TEST(a_server_that_is_held_receives_cancellations_alone) {
+    begin();
+    tidings_request request;
+    const uint64_t has = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    CHECK_EQUAL(next_after(tidings__ticket(3, has), &request), 0);
+    const uint64_t taken = request.id;
+    tidings_server_hold(server, true);
+    // Announced by a ticket and by a search; the later one was made first.
+    const uint64_t late = put_call(s, 4, name, 1, 0, TIDINGS__CALL_POSTED);
+    s->calls[4].made_at = 9;
+    const uint64_t early = put_call(s, 5, name, 1, 0, TIDINGS__CALL_POSTED);
+    s->calls[5].made_at = 8;
+    CHECK_EQUAL(next_after(tidings__ticket(4, late), &request), -EAGAIN);
+    CHECK_EQUAL(next_after(TIDINGS__TICKET_SEARCH, &request), -EAGAIN);
+    CHECK_EQUAL(s->calls[4].state, late);
+    CHECK_EQUAL(s->calls[5].state, early);
+    s->calls[3].state = call_word(5, 1, 0, TIDINGS__CALL_CANCELLED);
+    CHECK_EQUAL(next_after(TIDINGS__TICKET_SEARCH, &request), 0);
+    CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CANCELLED);
+    CHECK_EQUAL(request.id, taken);
+    tidings_server_hold(server, false);
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+    CHECK_EQUAL(tidings__ticket_index(request.id), 5);
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+    CHECK_EQUAL(tidings__ticket_index(request.id), 4);
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), -EAGAIN);
+    end();
+}
+
 TEST(a_reply_to_a_cancelled_call_frees_the_call_and_its_chunk) {
     begin();
     const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED), ticket = tidings__ticket(3, word);
