@@ -836,11 +836,11 @@ typedef struct tidings_outcome {
 
 /// Takes the outcome of call `id`, or, if `id` is 0, of one that has ended: the earliest call first. Waits up to
 /// `timeout_ns` for it: 0 not at all, -1 without end. A call that has not ended goes on. Only one thread at a time may
-/// call this for one caller; any thread may make and cancel calls. With `id` 0 it also waits for calls that are not made
-/// yet.
+/// call this for one caller; any thread may make and cancel calls. With `id` 0 it also waits for calls that are not
+/// made yet.
 ///
-/// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_caller_interrupt`): these leave the error line unchanged. -ENOENT: no call `id`
-/// is in flight. -ENOMEM: no memory for the reply of call `outcome->id`; try again, or cancel it. -ESTALE: the center
+/// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_caller_interrupt`): these leave the error line unchanged. -ENOENT: call `id` is
+/// not in flight. -ENOMEM: no memory for the reply of call `outcome->id`; try again, or cancel it. -ESTALE: the center
 /// has ended; no outcome follows. -ECHILD, -EBADF: as `tidings_call`.
 /// Bound: copy, and a walk along the calls of this caller. Waits up to `timeout_ns`.
 int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns, tidings_outcome *outcome);

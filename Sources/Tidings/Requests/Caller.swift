@@ -154,7 +154,8 @@ final class Caller: @unchecked Sendable {
         close(.failed(Self.over))
     }
 
-    /// How long to wait for the next outcome; negative: without end; 0: calls may have timed out. `nil`: the caller ends.
+    /// How long to wait for the next outcome; negative: without end; 0: calls may have timed out. `nil`: the caller
+    /// ends.
     private func nextWait() -> Int64? {
         lock.withLock {
             if isOver { return nil }

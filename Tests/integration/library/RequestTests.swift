@@ -198,7 +198,7 @@ struct RequestTests {
             peers[first].signal(SIGKILL)
             return first
         }
-        #expect(try await reply == Work.Reply(number: 1, pid: peers[1 - first].pid))
+        expectEqual(try await reply, Work.Reply(number: 1, pid: peers[1 - first].pid))
         expectEqual(await peers[1 - first].line(2), "handling 1 again")
     }
 
