@@ -839,8 +839,8 @@ typedef struct tidings_outcome {
 /// call this for one caller; any thread may make and cancel calls. With `id` 0 it also waits for calls that are not
 /// made yet.
 ///
-/// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_caller_interrupt`): these leave the error line unchanged. -ENOENT: call `id` is
-/// not in flight. -ENOMEM: no memory for the reply of call `outcome->id`; try again, or cancel it. -ESTALE: the center
+/// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_caller_interrupt`): these leave the error line unchanged. -ENOENT: call `id`
+/// is not in flight. -ENOMEM: no memory for the reply of call `outcome->id`; try again, or cancel it. -ESTALE: the center
 /// has ended; no outcome follows. -ECHILD, -EBADF: as `tidings_call`.
 /// Bound: copy, and a walk along the calls of this caller. Waits up to `timeout_ns`.
 int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns, tidings_outcome *outcome);
