@@ -840,8 +840,8 @@ typedef struct tidings_outcome {
 /// made yet.
 ///
 /// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_caller_interrupt`): these leave the error line unchanged. -ENOENT: call `id`
-/// is not in flight. -ENOMEM: no memory for the reply of call `outcome->id`; try again, or cancel it. -ESTALE: the center
-/// has ended; no outcome follows. -ECHILD, -EBADF: as `tidings_call`.
+/// is not in flight. -ENOMEM: no memory for the reply of call `outcome->id`; try again, or cancel it. -ESTALE: the
+/// center has ended; no outcome follows. -ECHILD, -EBADF: as `tidings_call`.
 /// Bound: copy, and a walk along the calls of this caller. Waits up to `timeout_ns`.
 int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns, tidings_outcome *outcome);
 /// Makes a `tidings_caller_next` that waits, or the next one, return -EINTR.
