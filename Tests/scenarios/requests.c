@@ -699,6 +699,101 @@ void of_many_calls_none_is_lost_while_servers_are_killed(void) {
     nothing_is_left(center);
 }
 
+static void calls_until_killed(void) {
+    tidings_center *own = join_center(0);
+    tidings_caller *caller = caller_in(own, SERVICE);
+    tell(&ready);
+    uint8_t text[500] = {0};
+    for (uint32_t i = 0;; i++) {
+        uint64_t id;
+        for (uint32_t k = 0; k < 10; k++) {
+            const tidings_call_options options = {.flags = k % 2 ? TIDINGS_CALL_IDEMPOTENT : 0};
+            const int result = tidings_call(caller, text, k % 3 ? 4 : sizeof text, &options, &id);
+            CHECK(result == 0 || result == -EAGAIN || result == -EUSERS, "%d", result);
+        }
+        tidings_outcome outcome;
+        for (uint32_t k = 0; k < 8; k++) (void)tidings_caller_next(caller, 0, 1000000, &outcome);
+        (void)tidings_call_cancel(caller, id);
+    }
+}
+
+// Some die while their servers claim, reply or learn of a cancellation.
+void callers_killed_at_random_leave_no_call(void) {
+    begin(1024);
+    pid_t servers[2];
+    for (uint32_t i = 0; i < 2; i++) servers[i] = start_server(ECHOES);
+    for (uint32_t round = 0; round < chances(60); round++) {
+        pid_t callers[3];
+        for (uint32_t i = 0; i < 3; i++) {
+            callers[i] = start(calls_until_killed);
+            told(&ready);
+        }
+        for (uint32_t i = 0; i < 3; i++) {
+            spin_cycles(random_below(1500000));
+            kill_and_reap(callers[i]);
+        }
+        // There is no guard that settles if all callers are dead, but for those of the servers.
+        if (round % 10 == 9) nothing_is_left(center);
+    }
+    nothing_is_left(center);
+    for (uint32_t i = 0; i < 2; i++) kill_and_reap(servers[i]);
+}
+
+static void *serves_in_a_thread(void *argument) {
+    tidings_server *server = argument;
+    tidings_request request;
+    int result;
+    while ((result = tidings_server_next(server, -1, &request)) == 0)
+        if (request.kind == TIDINGS_REQUEST_NEW)
+            (void)tidings_reply(server, request.id, request.payload, request.size, NULL);
+    CHECK(result == -EBADF, "%d", result);  // the process exits
+    return NULL;
+}
+
+static void exits_while_it_serves(void) {
+    exits_as_a_child = 1;
+    tidings_center *own = join_center(0);
+    if (announced_server) OK(tidings_announce(own, "server", 6, NULL, 0));
+    for (uint32_t i = 0; i < 2; i++) {
+        pthread_t thread;
+        CHECK(pthread_create(&thread, NULL, serves_in_a_thread, server_in(own, SERVICE)) == 0, "no thread");
+    }
+    tell(&ready);
+    usleep((useconds_t)random_below(3000));
+    exit(0);
+}
+
+void a_process_that_exits_while_its_threads_serve_ends_its_calls(void) {
+    begin(256);
+    tidings_caller *caller = caller_in(center, SERVICE);
+    for (uint32_t round = 0; round < chances(60); round++) {
+        announced_server = round % 2;
+        (void)random_next();
+        const pid_t pid = start(exits_while_it_serves);
+        told(&ready);
+        uint64_t id;
+        uint32_t flying = 0;
+        int result = 0;
+        while (result == 0 || result == -EUSERS) {
+            const tidings_call_options options = {.flags = flying % 2 ? TIDINGS_CALL_IDEMPOTENT : 0};
+            result = tidings_call(caller, &round, sizeof round, &options, &id);
+            flying += result == 0;
+            tidings_outcome outcome;
+            while (flying > 20 && tidings_caller_next(caller, 0, -1, &outcome) == 0) flying--;
+        }
+        CHECK(result == -ECONNREFUSED, "%d", result);
+        for (; flying > 0; flying--) {
+            tidings_outcome outcome;
+            OK(tidings_caller_next(caller, 0, -1, &outcome));
+            CHECK(outcome.error == 0 || outcome.error == -ECONNRESET || outcome.error == -ECONNREFUSED, "%d",
+                  outcome.error);
+        }
+        ends_well(pid);
+    }
+    tidings_caller_close(caller);
+    nothing_is_left(center);
+}
+
 // Caller and server take turns, so that each one sleeps and is woken.
 void no_wake_up_is_lost(void) {
     begin(256);

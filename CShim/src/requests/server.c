@@ -149,6 +149,13 @@ static bool caller_gone(tidings__segment *s, uint64_t claimed) {
     return caller >= tidings__presence_end(s) || tidings__presence_dead(s, caller);
 }
 
+static int not_allowed(const tidings_server *server) {
+    return tidings__fail(EBADF,
+                         "can't receive requests in center \"%s\": peers take this participant for dead; open the "
+                         "center again",
+                         server->center->segment.name);
+}
+
 // Claims the call of a ticket, if no other server has. 0, or an error; -EAGAIN without an error line: it is another
 // server's, or has ended.
 static int claim(tidings_server *server, uint64_t ticket, tidings_request *request) {
@@ -161,6 +168,8 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
     if (tidings__call_state(word) != TIDINGS__CALL_POSTED || !tidings__ticket_of(ticket, word) ||
         tidings__relaxed(&call->name) != server->name)
         return -EAGAIN;
+    // So a thread that goes on while its process exits claims nothing again and again.
+    if (!tidings__calls_allowed(center)) return not_allowed(server);
     if (!room_for(server, index)) return no_memory(server);
     const uint64_t claimed = tidings__call_with(word, center->participant, TIDINGS__CALL_CLAIMED);
     if (!tidings__cas(&call->state, &word, claimed)) return -EAGAIN;
@@ -170,10 +179,7 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
         give_up(server, index, claimed);
         tidings__fence_full();
         tidings__calls_unserved(s, center->participant);
-        return tidings__fail(EBADF,
-                             "can't receive requests in center \"%s\": peers take this participant for dead; open "
-                             "the center again",
-                             s->name);
+        return not_allowed(server);
     }
     const uint64_t text = tidings__acquire(&call->request_text), process = tidings__relaxed(&call->process),
                    chunk = tidings__relaxed(&call->request_chunk);
