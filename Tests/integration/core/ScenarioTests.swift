@@ -88,6 +88,11 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
         try await scenario.tell()
     }
 
+    @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.plain, .requests))
+    func requests(scenario: Scenario) async throws {
+        try await scenario.tell()
+    }
+
     @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.plain, .prefixes))
     func prefixes(scenario: Scenario) async throws {
         try await scenario.tell()
@@ -203,6 +208,11 @@ struct SteppedScenarioTests {
 
     @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .steppedPresence))
     func steppedPresence(scenario: Scenario) async throws {
+        try await scenario.tell()
+    }
+
+    @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .steppedRequests))
+    func steppedRequests(scenario: Scenario) async throws {
         try await scenario.tell()
     }
 

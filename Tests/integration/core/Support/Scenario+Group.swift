@@ -4,10 +4,10 @@ extension Scenario {
     enum Group: CaseIterable {
         // Plain scenarios.
         case creation, access, sealed, ends, payloads, lossless, retained, names, loss, bounds, waking, deaths, prefixes
-        case presence, forks, many
+        case presence, requests, forks, many
         // Stepped ones.
         case chains, steppedPosts, steppedObservers, faultedPosts, faultedObservers, faultedLives, faultedCenters
-        case steppedPresence
+        case steppedPresence, steppedRequests
         // Scenarios that are told again under a condition.
         case withoutMembarrier, withoutRobustLists, withoutPartsOfFiles, withoutProc, onAnOldKernel, withoutInotify
         case onOneProcessor, withoutTheWallClock
@@ -27,7 +27,9 @@ extension Scenario {
             case .waking: ["wakes", "states"]
             case .deaths: ["orphan_states", "orphans", "stale_files", "kills", "stops"]
             case .presence: ["presence"]
+            case .requests: ["requests"]
             case .steppedPresence: ["stepped_presence"]
+            case .steppedRequests: ["stepped_requests", "stepped_calls"]
             case .prefixes: ["prefixes"]
             case .forks: ["forks", "descriptors"]
             case .many: ["many"]
