@@ -9,6 +9,9 @@ void reported_once(void);
 void each_reported_once(void);
 void the_will_is_kept(void);
 void end_guards(void);
+// scenes_requests.c
+void end_requests(void);
+void each_received_once(void);
 
 const scenario scenarios[] = {
 #define SCENE(name, tells, ...) {#name, tells, name, __VA_ARGS__},

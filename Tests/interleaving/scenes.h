@@ -85,4 +85,30 @@ SCENE(a_death_beside_a_joining, "a participant joins and dies beside one that ma
 SCENE(a_will_of_a_successor, "one frees a will that is not needed, while the next participant leaves its own",
       .changes = 2, .verify = the_will_is_kept)
 
+// scenes_requests.c
+SCENE(a_call_beside_a_closing_server, "one calls, and the last server closes", .changes = 2, .finish = end_requests,
+      .buffers = true)
+SCENE(a_call_beside_a_dying_server, "one calls, and the last server dies", .changes = 1, .finish = end_requests,
+      .buffers = true)
+SCENE(a_claim_beside_a_settlement, "the guard of a server dies before its last thread, which claims", .changes = 2,
+      .finish = end_requests)
+SCENE(a_server_dies_anywhere, "one dies anywhere while it serves, and another one serves the same", .changes = 1,
+      .finish = end_requests, .deaths = true)
+SCENE(a_caller_dies_anywhere, "one dies anywhere while it calls, takes an outcome and cancels", .changes = 1,
+      .finish = end_requests, .deaths = true)
+SCENE(a_dead_caller_beside_its_server, "its server claims and replies while its calls are settled", .changes = 2,
+      .finish = end_requests)
+SCENE(a_dead_server_beside_its_caller, "its caller cancels while its calls are settled", .changes = 2,
+      .finish = end_requests)
+SCENE(a_settlement_taken_over, "one settles the calls of a dead server, dies anywhere, and another takes over",
+      .changes = 1, .finish = end_requests, .deaths = true)
+SCENE(a_settlement_beside_a_successor, "one settles the calls of an index that a later server takes", .changes = 2,
+      .finish = end_requests)
+SCENE(a_reply_beside_a_cancellation, "one replies, and its caller cancels and calls again", .changes = 2,
+      .finish = end_requests)
+SCENE(a_reply_beside_a_sleep, "one replies, and its caller may just be falling asleep", .changes = 3,
+      .finish = end_requests, .buffers = true)
+SCENE(two_servers_of_one_call, "two claim the same", .changes = 2, .finish = end_requests,
+      .verify = each_received_once)
+
 #undef SCENE

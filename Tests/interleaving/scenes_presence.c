@@ -6,6 +6,7 @@
 
 #include "center/center.h"
 #include "kernel.h"
+#include "parties.h"
 #include "platform/clock.h"
 #include "posting/payload_chunk.h"
 #include "presence/guard.h"
@@ -40,7 +41,7 @@ static tidings_observer *observer(const char *name) {
     return result;
 }
 
-static tidings_center *party(void) {
+tidings_center *party(void) {
     tidings_center *center = handle();
     if (tidings__back_presence(&center->segment) != 0) machine_violation("%s", tidings_last_error());
     return center;
@@ -53,8 +54,7 @@ static void open_presence(void) {
     presence.of_notices = observer(TIDINGS_PRESENCE_NAME);
 }
 
-// As `tidings_announce` does, without a thread: the fiber is the guard.
-static void become_present(tidings_center *center, uint32_t life) {
+void become_present(tidings_center *center, uint32_t life) {
     tidings__segment *s = &center->segment;
     tidings__presence *entry = entry_of(center);
     const uint32_t own = center->participant;
@@ -164,13 +164,17 @@ static void guards(void *argument) {
     tidings__guard_run(guard);
 }
 
-static fiber *add_guard(const char *who) {
+void watch_life(fiber *f, const tidings_center *center) {
+    f->life = (uintptr_t)tidings__presence_line_at(&center->segment, center->participant)->life;
+}
+
+fiber *add_guard(const char *who) {
     tidings__guard *guard = calloc(1, sizeof *guard);
     guard->center = party();
     guard->state = TIDINGS__GUARD_WATCHES;
     fiber *f = machine_fiber(who, guard->center, guards, guard);
     f->bystander = true;
-    f->life = (uintptr_t)tidings__presence_line_at(&guard->center->segment, guard->center->participant)->life;
+    watch_life(f, guard->center);
     become_present(guard->center, f->thread.tid | FUTEX_WAITERS);
     presence.fibers[presence.guard_count] = f;
     presence.guards[presence.guard_count++] = guard;
@@ -216,7 +220,7 @@ void a_death_beside_a_joining(void) {
     add_guard("guard A");
     tidings_center *center = party();
     fiber *f = machine_fiber("newcomer B", center, joins_and_dies, center);
-    f->life = (uintptr_t)tidings__presence_line_at(&center->segment, center->participant)->life;
+    watch_life(f, center);
     presence.fibers[presence.guard_count++] = f;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "calls/calls.h"
 #include "center/center.h"
 #include "platform/clock.h"
 #include "receiving/observer.h"
@@ -38,6 +39,8 @@ static tidings_center *handle_for(uint32_t flags) {
     s->geometry.classes[0].count = s->geometry.chunk_count = CHUNKS;
     // Or each schedule would begin with the same questions to the file.
     for (uint32_t i = 0; i < CHUNKS && s->writable; i++) tidings__back_chunk(s, i, s->geometry.classes[0].size);
+    s->geometry.call_count = CALLS;
+    if (s->writable) tidings__back_calls(s, CALLS);
     return center;
 }
 tidings_center *handle(void) { return handle_for(0); }
@@ -225,8 +228,12 @@ void stage_orphans(void) {
         uint32_t state = tidings__chunk_state(word);
         retained += state == TIDINGS__CHUNK_RETAINED;
         if (state == TIDINGS__CHUNK_OWNED) machine_violation("chunk %u is still owned", i);
+        if (state == TIDINGS__CHUNK_REPLY) machine_violation("chunk %u is still of a reply", i);
         if (state == TIDINGS__CHUNK_IN_RING && !tidings__chunk_before(word, oldest))
             machine_violation("chunk %u is still in the ring", i);
     }
+    for (uint32_t i = 0; i < tidings__calls_end(s); i++)
+        if (tidings__call_state(s->calls[i].state) != TIDINGS__CALL_FREE)
+            machine_violation("call %u is left in state %u", i, tidings__call_state(s->calls[i].state));
     if (retained != kept) machine_violation("%u chunks are kept, for %u values", retained, kept);
 }

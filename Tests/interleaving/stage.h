@@ -7,6 +7,7 @@
 #define SLOTS 4u
 #define CHUNKS 3u
 #define NAMES 6u
+#define CALLS 2u
 
 extern uint32_t mode;             // of the center to be opened; 0: there are no readers
 extern tidings_center *director;  // takes part in nothing; reclaims in the end

@@ -235,8 +235,10 @@ static bool settle(tidings__segment *s, uint32_t index, uint64_t word, uint32_t 
         case TIDINGS__CALL_ENDED:
         case TIDINGS__CALL_UNSERVED:
             if (made) return release(s, index, word);
+#ifndef MUTANT_DEAD_SERVER_WAKES_NO_CALLER  // Found by: interleaving a_server_dies_anywhere
             // The participant may have died between the change of the state and the wake-up.
             if (has) tidings__call_wake(s, index, word);
+#endif
             return true;
         default: return true;
     }
@@ -255,8 +257,13 @@ int tidings__calls_settle(tidings_center *center, uint32_t ended, uint64_t repor
             const uint64_t word = tidings__acquire(&s->calls[i].state);
             // After the state was read: while the report has this value, no later participant has taken this index. If
             // the CAS succeeds, the call is one of the participant that has ended.
+#ifndef MUTANT_SUCCESSOR_SETTLED  // Found by: interleaving a_settlement_beside_a_successor
             if (tidings__acquire(&s->presence[ended].report) != report) return 0;
+#endif
             if (settle(s, i, word, ended)) break;
+#ifdef MUTANT_SETTLED_WITH_ONE_TRY  // Found by: interleaving a_dead_caller_beside_its_server
+            break;
+#endif
         }
     }
     return walk(s, ended, center);

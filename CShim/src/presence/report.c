@@ -234,10 +234,12 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
     // below succeeds, the words that say that it is dead were of this announcement.
     if (says_alive(state) && !tidings__presence_dead(s, index)) return 0;
 #endif
+#ifndef MUTANT_SETTLED_AFTER_REPORT  // Found by: interleaving a_settlement_taken_over
     // Before the report says that the death is being reported: until then, each guard that finds the participant dead
     // settles its calls (invariant C2).
     const int unsettled = says_alive(state) ? tidings__calls_settle(center, index, report) : 0;
     if (unsettled) return unsettled;
+#endif
     switch (state) {
         case TIDINGS__PRESENCE_PREPARING:
         case TIDINGS__PRESENCE_WATCHING: (void)tidings__report_move(s, index, report, left); return AGAIN;
@@ -245,6 +247,9 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
             const uint64_t frontier = tidings__frontier(s, tidings__relaxed(&center->hint));
             if (!take(s, index, &report, tidings__report_next(report, frontier, own, TIDINGS__PRESENCE_DYING)))
                 return AGAIN;
+#ifdef MUTANT_SETTLED_AFTER_REPORT
+            (void)tidings__calls_settle(center, index, report);
+#endif
             break;
         }
         case TIDINGS__PRESENCE_JOINING:

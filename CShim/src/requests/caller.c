@@ -240,10 +240,15 @@ static int post_call(tidings_caller *caller, uint32_t index, const tidings_call_
                             (options->flags & TIDINGS_CALL_IDEMPOTENT ? TIDINGS__CALL_IDEMPOTENT : 0);
     uint32_t budget = TIDINGS__SERVED_CHECKS;
     int error = 0;
+#ifdef MUTANT_CALL_POSTED_WITHOUT_BARRIER  // Found by: interleaving a_call_beside_a_closing_server
+    tidings__set_release(state, posted);
+    (void)idle;
+#else
     if (!tidings__cas(state, &idle, posted)) {
         free_request(caller, index);
         return tidings__center_place(center) ? -EBADF : no_server(caller);
     }
+#endif
     // Invariant C3: a server that was seen before may have ended. A participant that settles its calls sees this one,
     // or this thread sees that the server has ended.
     tidings__barrier_after_rmw();
@@ -252,8 +257,10 @@ static int post_call(tidings_caller *caller, uint32_t index, const tidings_call_
                               "can't call \"%s\" in center \"%s\": peers take this participant for dead; open the "
                               "center again",
                               name_of(caller), s->name);
+#ifndef MUTANT_CALL_WITHOUT_SECOND_LOOK  // Found by: interleaving a_call_beside_a_closing_server
     else if (!tidings__call_served(s, tidings__relaxed(&s->calls[index].name), &budget))
         error = no_server(caller);
+#endif
     const uint64_t ticket = tidings__ticket(index, posted);
     const tidings_post_options post = {.timeout_ns = options->timeout_ns};
     if (!error) error = tidings_post(caller->publisher, &ticket, sizeof ticket, &post, NULL);
@@ -421,9 +428,14 @@ static int sleep_once(tidings_caller *caller, uint64_t id, uint64_t deadline, ti
     _Atomic uint32_t *lane = tidings__lane(&center->segment, center->participant, caller->lane);
     // Invariant C6: before the last look.
     uint32_t value;
+#ifndef MUTANT_SLEEP_ANNOUNCED_AFTER_LOOK  // Found by: interleaving a_reply_beside_a_sleep
     if (!tidings__lane_announce(lane, &value)) return -EAGAIN;
     tidings__barrier_after_rmw();
     const int error = look_for(caller, id, outcome);
+#else
+    const int error = look_for(caller, id, outcome);
+    if (!tidings__lane_announce(lane, &value)) return -EAGAIN;
+#endif
     if (error != -EAGAIN) return error;
     if (tidings__end_doubted(center) || tidings__relaxed(&caller->interrupted)) return -EAGAIN;
     const uint64_t now = tidings__monotonic_ns();

@@ -172,8 +172,14 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
     if (!tidings__calls_allowed(center)) return not_allowed(server);
     if (!room_for(server, index)) return no_memory(server);
     const uint64_t claimed = tidings__call_with(word, center->participant, TIDINGS__CALL_CLAIMED);
+#ifdef MUTANT_CALL_CLAIMED_BY_STORE  // Found by: interleaving two_servers_of_one_call
+    tidings__set_release(&call->state, claimed);
+    tidings__fence_full();
+#else
     if (!tidings__cas(&call->state, &word, claimed)) return -EAGAIN;
     tidings__barrier_after_rmw();
+#endif
+#ifndef MUTANT_CLAIM_BY_THE_DEAD  // Found by: interleaving a_claim_beside_a_settlement
     if (!tidings__calls_allowed(center)) {
         // Peers take this participant for dead, or it exits. They may have settled its calls before this one.
         give_up(server, index, claimed);
@@ -181,6 +187,7 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
         tidings__calls_unserved(s, center->participant);
         return not_allowed(server);
     }
+#endif
     const uint64_t text = tidings__acquire(&call->request_text), process = tidings__relaxed(&call->process),
                    chunk = tidings__relaxed(&call->request_chunk);
     const int error = tidings__text_copy(s, text, chunk, s->call_bodies[index].request, &server->request);
@@ -364,18 +371,25 @@ static int reply(tidings_server *server, uint32_t index, const void *payload, si
     const uint64_t replied = tidings__call_with(word, center->participant, TIDINGS__CALL_REPLIED);
     const int error = tidings__text_place(center, payload, size, 0, s->call_bodies[index].reply, &chunk);
     if (error) return error;
+#ifndef MUTANT_REPLY_CHUNK_NAMED_LATE  // Found by: interleaving a_server_dies_anywhere
     // Invariant C5: the call names the chunk before the chunk is a reply's. So the thread that frees the call frees it.
     tidings__set_release(&call->reply_chunk, chunk);
+#endif
     if (chunk) {
         uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, center->participant, TIDINGS__CHUNK_OWNED);
         (void)tidings__cas(&s->chunk_words[chunk - 1], &owned, tidings__reply_word(index, claimed));
     }
+#ifdef MUTANT_REPLY_CHUNK_NAMED_LATE
+    tidings__set_release(&call->reply_chunk, chunk);
+#endif
     tidings__set_relaxed(&call->reply_text, text);
     server->claimed[index] = 0;
     if (!tidings__cas(&call->state, &word, replied)) {
+#ifndef MUTANT_LATE_REPLY_FREES_NOTHING  // Found by: interleaving a_reply_beside_a_cancellation
         uint64_t held = tidings__reply_word(index, claimed);
         if (chunk) (void)tidings__cas(&s->chunk_words[chunk - 1], &held, 0);
         free_cancelled(server, index, cancelled_word(claimed));
+#endif
         return no_caller(server);
     }
     tidings__barrier_after_rmw();

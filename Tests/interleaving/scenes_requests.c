@@ -1,0 +1,388 @@
+// Scenes of requests: calls, servers that end, and the settling of the calls of dead participants.
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls/calls.h"
+#include "center/center.h"
+#include "parties.h"
+#include "platform/clock.h"
+#include "platform/process.h"
+#include "presence/guard.h"
+#include "presence/report.h"
+#include "scenario.h"
+
+#define REQUESTS "r"
+#define INLINE 24u
+#define IN_CHUNK 300u
+
+// A server, a caller, or one that is neither.
+typedef struct peer {
+    tidings_center *center;
+    tidings_server *server;
+    tidings_caller *caller;
+    fiber *fiber;
+    uint32_t size, calls;  // of its requests, or of its replies
+    uint8_t flags;
+    bool cancels;      // its first call
+    bool needs_reply;  // another outcome is a mistake
+    bool dies;         // as soon as it has a request
+    uint64_t id;
+} peer;
+
+static struct stage_of_requests {
+    peer peers[4];
+    uint32_t count;
+    uint64_t received[16];
+    uint32_t received_count;
+} requests;
+
+// MARK: Parts
+
+static void open_requests(void) {
+    open_center();
+    memset(&requests, 0, sizeof requests);
+    if (tidings__back_presence(&director->segment) != 0) machine_violation("%s", tidings_last_error());
+    director->segment.header->calls_used.word = CALLS;
+}
+
+static peer *add_peer(const char *who, void (*body)(void *)) {
+    peer *p = &requests.peers[requests.count++];
+    *p = (peer){.center = party(), .size = INLINE, .calls = 1};
+    p->fiber = machine_fiber(who, p->center, body, p);
+    return p;
+}
+
+// The fiber is its guard. The library takes the handle for a watched one, and starts no thread.
+static void guard_itself(peer *p, uint32_t life) {
+    tidings__guard *guard = calloc(1, sizeof *guard);
+    guard->center = p->center;
+    guard->fork_epoch = tidings__fork_epoch;
+    guard->process = tidings__process_id_now();
+    p->center->guard = guard;
+    become_present(p->center, life);
+}
+
+static void begin_server(peer *p) {
+    if (tidings_server_open(p->center, REQUESTS, strlen(REQUESTS), &p->server) != 0)
+        machine_violation("%s", tidings_last_error());
+}
+
+static peer *add_server(const char *who, void (*body)(void *)) {
+    peer *p = add_peer(who, body);
+    watch_life(p->fiber, p->center);
+    guard_itself(p, p->fiber->thread.tid | FUTEX_WAITERS);
+    begin_server(p);
+    p->fiber->bystander = true;
+    return p;
+}
+
+static peer *add_caller(const char *who, void (*body)(void *)) {
+    peer *p = add_peer(who, body);
+    watch_life(p->fiber, p->center);
+    guard_itself(p, p->fiber->thread.tid | FUTEX_WAITERS);
+    if (tidings_caller_open(p->center, REQUESTS, strlen(REQUESTS), &p->caller) != 0)
+        machine_violation("%s", tidings_last_error());
+    return p;
+}
+
+static uint8_t byte_of(uint32_t i) { return (uint8_t)(i * 7 + 1); }
+
+static bool is_whole(const uint8_t *bytes, size_t size) {
+    for (uint32_t i = 0; i < size; i++)
+        if (bytes[i] != byte_of(i)) return false;
+    return size == INLINE || size == IN_CHUNK;
+}
+
+static int call(peer *p) {
+    uint8_t bytes[IN_CHUNK];
+    for (uint32_t i = 0; i < p->size; i++) bytes[i] = byte_of(i);
+    const tidings_call_options options = {.flags = p->flags};
+    return tidings_call(p->caller, bytes, p->size, &options, &p->id);
+}
+
+// MARK: What peers do
+
+static bool receive(peer *p, int64_t timeout_ns, tidings_request *request) {
+    const int result = tidings_server_next(p->server, timeout_ns, request);
+    if (result == -EAGAIN || result == -EBADF || (result == -EINTR && machine.over)) return false;
+    if (result != 0) machine_violation("tidings_server_next: %d, %s", result, tidings_last_error());
+    if (request->kind == TIDINGS_REQUEST_CANCELLED) return true;
+    if (!is_whole(request->payload, request->size)) machine_violation("a request that no caller made");
+    if (requests.received_count < 16) requests.received[requests.received_count++] = request->id;
+    return true;
+}
+
+static void reply(const peer *p, uint64_t id) {
+    uint8_t bytes[IN_CHUNK];
+    for (uint32_t i = 0; i < p->size; i++) bytes[i] = byte_of(i);
+    const int result = tidings_reply(p->server, id, bytes, p->size, NULL);
+    if (result != 0 && (result != -ECANCELED || p->needs_reply)) machine_violation("tidings_reply: %d", result);
+}
+
+static void serves(void *argument) {
+    peer *p = argument;
+    tidings_request request;
+    while (receive(p, -1, &request)) {
+        if (request.kind == TIDINGS_REQUEST_CANCELLED) continue;
+        if (p->dies) machine_kill(machine.current);
+        reply(p, request.id);
+    }
+    tidings_server_close(p->server);
+    p->server = NULL;
+}
+
+static void takes_one_and_closes(void *argument) {
+    peer *p = argument;
+    tidings_request request;
+    if (receive(p, 0, &request) && request.kind == TIDINGS_REQUEST_NEW) reply(p, request.id);
+    tidings_server_close(p->server);
+    p->server = NULL;
+}
+
+static void takes_one_and_dies(void *argument) {
+    tidings_request request;
+    (void)receive(argument, 0, &request);
+    machine_kill(machine.current);
+}
+
+static void replies_to_what_it_has(void *argument) {
+    peer *p = argument;
+    reply(p, p->id);
+    serves(p);
+}
+
+static void take_outcome(peer *p) {
+    tidings_outcome outcome;
+    int result = tidings_caller_next(p->caller, p->id, -1, &outcome);
+    if (result != 0) machine_violation("tidings_caller_next: %d, %s", result, tidings_last_error());
+    if (outcome.error != 0 && outcome.error != -ECONNRESET && outcome.error != -ECONNREFUSED)
+        machine_violation("outcome %d", outcome.error);
+    if (outcome.error != 0 && p->needs_reply) machine_violation("outcome %d instead of a reply", outcome.error);
+    if (outcome.error == 0 && !is_whole(outcome.payload, outcome.size)) machine_violation("a torn reply");
+    result = tidings_caller_next(p->caller, p->id, 0, &outcome);
+    if (result != -ENOENT) machine_violation("a second outcome: %d", result);
+}
+
+static void calls(void *argument) {
+    peer *p = argument;
+    for (uint32_t i = 0; i < p->calls; i++) {
+        const int result = call(p);
+        if (result == -ECONNREFUSED && !p->needs_reply) continue;
+        if (result != 0) machine_violation("tidings_call: %d, %s", result, tidings_last_error());
+        if (i == 0 && p->cancels) {
+            if (tidings_call_cancel(p->caller, p->id) != 0) machine_violation("%s", tidings_last_error());
+        } else {
+            take_outcome(p);
+        }
+    }
+}
+
+static void awaits(void *argument) { take_outcome(argument); }
+
+static void cancels(void *argument) {
+    peer *p = argument;
+    if (tidings_call_cancel(p->caller, p->id) != 0) machine_violation("%s", tidings_last_error());
+    if (!p->needs_reply) return;
+    if (call(p) != 0) machine_violation("%s", tidings_last_error());
+    awaits(p);
+}
+
+static void dies(void *argument) {
+    (void)argument;
+    machine_kill(machine.current);
+}
+
+void end_requests(void) {
+    end_guards();
+    for (uint32_t i = 0; i < requests.count; i++) {
+        const peer *p = &requests.peers[i];
+        if (p->server && p->fiber->state == ASLEEP) tidings_server_interrupt(p->server);
+        // Not by the fiber: it would die with a lock that all handles of this process share.
+        if (p->caller && p->fiber->state == ENDED) tidings_caller_close(p->caller);
+    }
+}
+
+// Before the first schedule: the caller has made its call, and the server has received it.
+static void has_called(peer *p) {
+    if (call(p) != 0) machine_violation("%s", tidings_last_error());
+}
+
+static void has_claimed(peer *p) {
+    tidings_request request;
+    if (!receive(p, 0, &request)) machine_violation("no request");
+    p->id = request.id;
+    requests.received_count = 0;
+}
+
+// From the beginning: its guard is dead, and it holds no lock.
+static void is_dead(const peer *p) {
+    tidings__presence_line *line = tidings__presence_line_at(&p->center->segment, p->center->participant);
+    line->life[0] = line->life[2] = FUTEX_OWNER_DIED | FUTEX_WAITERS;
+    machine.holders[p->center->participant] = 0;
+    p->fiber->state = DEAD;
+}
+
+// MARK: Scenes
+
+void a_call_beside_a_closing_server(void) {
+    open_requests();
+    add_caller("caller A", calls);
+    add_server("server B", takes_one_and_closes);
+}
+
+void a_call_beside_a_dying_server(void) {
+    open_requests();
+    add_caller("caller A", calls);
+    add_server("server B", takes_one_and_dies);
+    add_guard("guard C");
+}
+
+// The server that is left receives nothing that the dying one has claimed.
+void a_claim_beside_a_settlement(void) {
+    open_requests();
+    add_caller("caller A", calls);
+    add_guard("guard C");  // it watches the next two
+    peer *dying = add_peer("server B", takes_one_and_dies);
+    fiber *its_guard = machine_fiber("guard of B", dying->center, dies, NULL);
+    watch_life(its_guard, dying->center);
+    guard_itself(dying, its_guard->thread.tid | FUTEX_WAITERS);
+    begin_server(dying);
+    add_server("server D", serves);
+}
+
+void a_server_dies_anywhere(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", calls);
+    caller->flags = TIDINGS_CALL_IDEMPOTENT;
+    caller->needs_reply = true;
+    peer *dying = add_server("server B", serves);
+    dying->size = IN_CHUNK;
+    dying->fiber->mortal = true;
+    add_server("server C", serves);
+    add_guard("guard D");
+}
+
+void a_caller_dies_anywhere(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", calls);
+    caller->size = IN_CHUNK;
+    caller->calls = 2;
+    caller->cancels = true;
+    caller->fiber->mortal = true;
+    add_server("server B", serves);
+    add_guard("guard C");
+}
+
+void a_dead_caller_beside_its_server(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", dies);
+    peer *server = add_server("server B", serves);
+    server->size = IN_CHUNK;
+    has_called(caller);
+    is_dead(caller);
+    add_guard("guard C");
+}
+
+void a_dead_server_beside_its_caller(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", cancels), *server = add_server("server B", dies);
+    has_called(caller);
+    has_claimed(server);
+    is_dead(server);
+    add_guard("guard C");
+}
+
+void a_settlement_taken_over(void) {
+    open_requests();
+    add_guard("guard D")->mortal = true;
+    add_guard("guard E");
+    peer *dead = add_server("server B", dies), *caller = add_caller("caller A", awaits);
+    caller->flags = TIDINGS_CALL_IDEMPOTENT;
+    caller->needs_reply = true;
+    has_called(caller);
+    has_claimed(dead);
+    is_dead(dead);
+    add_server("server C", serves);
+}
+
+// The next participant of the dead one's index: its handle is the dead one's, with a new instance.
+static void announces_anew(void *argument) {
+    peer *p = argument;
+    tidings_center *center = p->center;
+    tidings__segment *s = &center->segment;
+    tidings__presence *entry = &s->presence[center->participant];
+    // Its death has been reported when it joins.
+    uint64_t report;
+    while (tidings__report_state(report = tidings__acquire(&entry->report)) != TIDINGS__PRESENCE_LEFT)
+        (void)tidings__report_move(s, center->participant, report,
+                                   tidings__report_next(report, 0, center->participant, TIDINGS__PRESENCE_LEFT));
+    center->instance += 2;
+    tidings__set_release(&s->participants[center->participant].instance, center->instance);
+    become_present(center, machine.current->thread.tid | FUTEX_WAITERS);
+    begin_server(p);
+    serves(p);
+}
+
+static void settles(void *argument) {
+    const peer *p = argument;
+    tidings__report_budget budget = tidings__report_budget_of(&p->center->segment);
+    (void)tidings__report(p->center, requests.peers[0].center->participant, false, 0, &budget);
+}
+
+static void calls_when_there_is_a_server(void *argument) {
+    peer *p = argument;
+    int result = -ECONNREFUSED;
+    for (uint32_t tries = 0; tries < 500 && result == -ECONNREFUSED; tries++) {
+        result = call(p);
+        if (result == -ECONNREFUSED) tidings__nap(2000000);
+    }
+    if (result != 0) machine_violation("tidings_call: %d, %s", result, tidings_last_error());
+    awaits(p);
+}
+
+void a_settlement_beside_a_successor(void) {
+    open_requests();
+    peer *later = add_peer("server A", announces_anew);
+    watch_life(later->fiber, later->center);
+    guard_itself(later, FUTEX_OWNER_DIED | FUTEX_WAITERS);
+    later->fiber->bystander = true;
+    later->needs_reply = true;
+    add_peer("settling B", settles);
+    add_caller("caller C", calls_when_there_is_a_server)->needs_reply = true;
+}
+
+void a_reply_beside_a_cancellation(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", cancels);
+    caller->needs_reply = true;  // to its second call
+    peer *server = add_server("server B", replies_to_what_it_has);
+    server->size = IN_CHUNK;
+    has_called(caller);
+    has_claimed(server);
+}
+
+void a_reply_beside_a_sleep(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", calls);
+    caller->calls = 2;
+    caller->needs_reply = true;
+    add_server("server B", serves);
+}
+
+void two_servers_of_one_call(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", calls);
+    caller->calls = 2;
+    caller->needs_reply = true;
+    add_server("server B", serves);
+    add_server("server C", serves);
+}
+
+void each_received_once(void) {
+    for (uint32_t i = 0; i < requests.received_count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (requests.received[i] == requests.received[j])
+                machine_violation("request %llx was received twice", (unsigned long long)requests.received[i]);
+}
