@@ -148,8 +148,10 @@ final class RequestServer: @unchecked Sendable {
         held?.interrupt()
     }
 
-    private func close(_ handle: ServerHandle) {
+    private func close(_ handle: ServerHandle, then report: () -> Void = {}) {
         handle.close()
+        // Before callers of `cancel` learn of the end, so that a report is not later than that.
+        report()
         lock.withLock {
             isClosed = true
             lock.wakeAll()
@@ -194,14 +196,13 @@ final class RequestServer: @unchecked Sendable {
     }
 
     private func fail(_ error: SharedNotificationError, _ handle: ServerHandle) -> ServerHandle? {
-        let (handler, tasks) = lock.withLock {
+        let handler = lock.withLock {
+            isCancelled = true
             defer { self.handler = nil }
-            return (self.handler, Array(runs.values))
+            return self.handler
         }
-        close(handle)
-        for task in tasks { task.cancel() }
         withExtendedLifetime(handler) {}
-        diagnostics.report(.dispatchFailed(error))
+        close(handle) { diagnostics.report(.dispatchFailed(error)) }
         return nil
     }
 }
