@@ -59,7 +59,9 @@ struct Request: ParsableCommand {
     private func standardInput() throws -> String {
         // 1 GiB: no center accepts more, whatever its maximum is.
         let text = String(decoding: try contents(of: "/dev/stdin", upTo: 1 << 30), as: UTF8.self)
-        guard isJSON(text) else { throw ValidationError("Standard input isn't JSON: \(String(text.prefix(80)).printable)") }
+        guard isJSON(text) else {
+            throw ValidationError("Standard input isn't JSON: \(String(text.prefix(80)).printable)")
+        }
         return text
     }
 }
