@@ -56,7 +56,7 @@ final class Callers: Sendable {
             case .failed(let error): throw error
             case .cancelled: throw CancellationError()
             case .timedOut: throw timedOut(name, timeout ?? .zero)
-            case .outcome(let other): throw self.error(name, other)
+            case .outcome(let other): throw self.error(name, other, caller.center)
             }
         }
     }
@@ -132,8 +132,13 @@ final class Callers: Sendable {
         failure(.timedOut, name, "none came in \(timeout); if its server is alive, it is busy or stopped: wait longer")
     }
 
-    private func error(_ name: Name, _ outcome: CallerHandle.Outcome.Kind) -> SharedNotificationError {
+    private func error(
+        _ name: Name, _ outcome: CallerHandle.Outcome.Kind, _ center: CenterHandle
+    ) -> SharedNotificationError {
         switch outcome {
+        // The server may have noticed the center's end first.
+        case .noServer where center.hasEnded, .serverEnded where center.hasEnded:
+            failure(.removed, name, "the center was removed; open it again")
         case .noServer: failure(.noServer, name, "its last server has ended, and none received it; start its server")
         case .noMemory: failure(.system(ENOMEM), name, "this process has no memory for it")
         case .damaged: failure(.notACenter, name, "a process has damaged it; remove the center")

@@ -115,7 +115,7 @@ struct RequestTests {
             static let name = Work.name
             typealias Reply = Int
         }
-        let test = try TestCenter()
+        let test = try TestCenter(expecting: ["undecodable: test.work"])
         let server = try test.center.serve(Work.self) { _, _ in throw Work.Failure(reason: "no") }
         // `Plain` has no fields: the request does not decode as `Work`, which has.
         let refused = await #expect(throws: SharedNotificationError.self) { try await test.center.request(Plain()) }
@@ -485,10 +485,9 @@ struct RequestTests {
 
     @Test func aHandlerRunsInItsOwnIsolation() async throws {
         let test = try TestCenter()
-        let counter = await Counter()
-        let server = try test.center.serve(Work.self) { @MainActor request, _ in
-            MainActor.assertIsolated()
-            return Work.Reply(number: counter.next(), pid: 0)
+        let counter = await MainActor.run { Counter() }
+        let server = try test.center.serve(Work.self) { @MainActor _, _ in
+            Work.Reply(number: counter.next(), pid: 0)
         }
         expectEqual(try await test.center.request(Work(number: 0)).number, 1)
         expectEqual(try await test.center.request(Work(number: 0)).number, 2)
