@@ -298,10 +298,9 @@ static int look_at(tidings_server *server, const tidings_delivery *d, tidings_re
         memcpy(&ticket, d->payload, sizeof ticket);
     }
     if (ticket == TIDINGS__TICKET_SEARCH) {
-        // What this record announces was there before the last search.
-        if (d->kind == TIDINGS_DELIVERY_MESSAGE && (int64_t)(d->sequence - server->searched_at) < 0) return -EAGAIN;
-        // Calls may have been cancelled, too.
-        server->to_search = server->cancelled = true;
+        // Calls that were posted before the last search were found by it. Cancelled calls are not what it looks for.
+        server->to_search |= d->kind != TIDINGS_DELIVERY_MESSAGE || (int64_t)(d->sequence - server->searched_at) >= 0;
+        server->cancelled = true;
         server->cancelled_next = 0;
         return take(server, request);
     }

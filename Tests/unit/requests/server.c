@@ -156,6 +156,28 @@ TEST(a_record_that_is_older_than_the_last_search_starts_none) {
     end();
 }
 
+// A dead caller's call is cancelled without a ticket. A search that is made before its record is read finds no such
+// call.
+TEST(a_record_that_is_older_than_the_last_search_tells_of_cancelled_calls) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED), ticket = tidings__ticket(3, word);
+    tidings_request request;
+    CHECK_EQUAL(next_after(ticket, &request), 0);
+    tidings_server_hold(server, true);
+    const uint64_t other = put_call(s, 4, name, 2, 0, TIDINGS__CALL_POSTED);
+    CHECK_EQUAL(next_after(tidings__ticket(4, other), &request), -EAGAIN);  // a search is owed
+    s->calls[3].state = tidings__call_with(s->calls[3].state, 0, TIDINGS__CALL_CANCELLED);
+    const uint64_t search = TIDINGS__TICKET_SEARCH;
+    CHECK_EQUAL(tidings_post(publisher, &search, sizeof search, NULL, NULL), 0);
+    tidings_server_hold(server, false);
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+    CHECK_EQUAL(request.id, tidings__ticket(4, other));
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+    CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CANCELLED);
+    CHECK_EQUAL(request.id, ticket);
+    end();
+}
+
 TEST(a_request_that_cannot_be_read_ends_also_if_it_is_idempotent) {
     begin();
     const struct {
