@@ -285,12 +285,18 @@ static void server_stopped_anywhere(size_t of_texts) {
 void stopped_anywhere_while_serving(void) { server_stopped_anywhere(INLINE); }
 void stopped_anywhere_while_serving_chunks(void) { server_stopped_anywhere(IN_CHUNK); }
 
+static bool exits;  // as the handler of `exit` does: the server is open
+
 static void closes_in_section(void) {
-    tidings_server *own = server_of(join_center(0));
+    tidings_center *own_center = join_center(0);
+    tidings_server *own = server_of(own_center);
     tidings_request request;
     section_begin();
     for (int i = 0; i < 2; i++) (void)tidings_server_next(own, 0, &request);
-    tidings_server_close(own);
+    if (exits)
+        own_center->leave(own_center);
+    else
+        tidings_server_close(own);
     section_end();
     for (;;) pause();
 }
@@ -302,7 +308,7 @@ static pid_t start_closing(uint64_t ids[2]) {
     return pid;
 }
 
-void killed_anywhere_while_a_server_closes(void) {
+static void server_killed_closing(void) {
     begin(INLINE);
     caller = caller_of(center);
     uint64_t ids[2];
@@ -324,6 +330,13 @@ void killed_anywhere_while_a_server_closes(void) {
         section.at = step(pid, moment(kill, kills, section.length), false);
         kill_and_reap(pid);
     }
+}
+
+void killed_anywhere_while_a_server_closes(void) { server_killed_closing(); }
+
+void killed_anywhere_while_a_server_exits(void) {
+    exits = true;
+    server_killed_closing();
 }
 
 // MARK: Callers
