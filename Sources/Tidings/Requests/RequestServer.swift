@@ -132,10 +132,16 @@ final class RequestServer: @unchecked Sendable {
             // The task does nothing before the lock is released that could take it again.
             runs[run] = Task.detached(executorPreference: ObserverExecutor.shared) {
                 let reply = await Self.$current.withValue(self) { await handler(request.payload, request.envelope) }
-                handle.reply(reply, to: request.id)
+                // A handler whose task this server has cancelled may return anything.
+                if self.waits(request.id, for: run) { handle.reply(reply, to: request.id) }
                 self.ended(run, of: request.id)
             }
         }
+    }
+
+    /// Whether this server still owes that run's reply.
+    private func waits(_ request: UInt64, for run: UInt64) -> Bool {
+        lock.withLock { !isCancelled && runOfRequest[request] == run }
     }
 
     private func ended(_ run: UInt64, of request: UInt64) {
@@ -162,9 +168,12 @@ final class RequestServer: @unchecked Sendable {
 
     /// Serves the same name in the center's successor. `nil`: the server has ended.
     private func goOn(after error: SharedNotificationError, _ center: inout CenterHandle) -> ServerHandle? {
-        let old = lock.withLock { handle }
-        // No caller of that center gets a reply any more.
-        for task in lock.withLock({ Array(runs.values) }) { task.cancel() }
+        let (old, tasks) = lock.withLock {
+            // No caller of that center gets a reply any more.
+            runOfRequest = [:]
+            return (handle, Array(runs.values))
+        }
+        for task in tasks { task.cancel() }
         guard error.code == .removed, link.follows else { return fail(error, old) }
         while true {
             if lock.withLock({ isCancelled }) {
@@ -175,10 +184,7 @@ final class RequestServer: @unchecked Sendable {
                 center = try link.successor(of: center)
                 let next = try ServerHandle(link.requests.handle(beside: center), name: name.rawValue)
                 old.close()
-                lock.withLock {
-                    handle = next
-                    runOfRequest = [:]
-                }
+                lock.withLock { handle = next }
                 diagnostics.report(.reopened(incarnation: center.incarnation))
                 return next
             } catch {
