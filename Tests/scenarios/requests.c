@@ -704,7 +704,7 @@ static void calls_until_killed(void) {
     tidings_caller *caller = caller_in(own, SERVICE);
     tell(&ready);
     uint8_t text[500] = {0};
-    for (uint32_t i = 0;; i++) {
+    for (;;) {
         uint64_t id;
         for (uint32_t k = 0; k < 10; k++) {
             const tidings_call_options options = {.flags = k % 2 ? TIDINGS_CALL_IDEMPOTENT : 0};
