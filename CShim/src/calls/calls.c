@@ -255,8 +255,8 @@ int tidings__calls_settle(tidings_center *center, uint32_t ended, uint64_t repor
         // Its server or its caller may change the call meanwhile. Then the call is settled in its new state.
         for (; tries > 0; tries--) {
             const uint64_t word = tidings__acquire(&s->calls[i].state);
-            // After the state was read: while the report has this value, no later participant has taken this index. If
-            // the CAS succeeds, the call is one of the participant that has ended.
+            // Invariant C8, after the state was read: while the report has this value, no later participant has taken
+            // this index. If the CAS succeeds, the call is one of the participant that has ended.
 #ifndef MUTANT_SUCCESSOR_SETTLED  // Found by: interleaving a_settlement_beside_a_successor
             if (tidings__acquire(&s->presence[ended].report) != report) return 0;
 #endif
