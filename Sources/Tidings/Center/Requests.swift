@@ -92,7 +92,7 @@ extension SharedNotificationCenter {
             self.server = server
         }
 
-        /// Ends the server. Idempotent, from any thread.
+        /// Ends the server that ``serve(_:options:using:)`` has begun. Idempotent, from any thread.
         ///
         /// Promise: after this call has returned, the server receives no request, and the tasks of its handlers are
         /// cancelled. Callers of requests without a reply catch `.serverEnded`, unless the request is idempotent
@@ -104,8 +104,8 @@ extension SharedNotificationCenter {
             server.cancel()
         }
 
-        /// Ends the server as ``cancel()`` does, and returns when no handler is running. Inside a handler of this
-        /// server it does not wait.
+        /// Ends the server that ``serve(_:options:using:)`` has begun, as ``cancel()`` does, and returns when no handler
+        /// is running. Inside a handler of this server it does not wait.
         public func cancelAndWait() async {
             await server.cancelAndWait()
         }
