@@ -170,7 +170,10 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
         return -EAGAIN;
     // So a thread that goes on while its process exits claims nothing again and again.
     if (!tidings__calls_allowed(center)) return not_allowed(server);
-    if (!room_for(server, index)) return no_memory(server);
+    if (!room_for(server, index)) {
+        server->to_search = true;  // the call stays, and the program may have memory later
+        return no_memory(server);
+    }
     const uint64_t claimed = tidings__call_with(word, center->participant, TIDINGS__CALL_CLAIMED);
 #ifdef MUTANT_CALL_CLAIMED_BY_STORE  // Found by: interleaving two_servers_of_one_call
     tidings__set_release(&call->state, claimed);
