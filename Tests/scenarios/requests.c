@@ -82,6 +82,14 @@ static uint32_t calls_in_use(tidings_center *own) {
     return count;
 }
 
+static uint32_t calls_in(uint32_t state) {
+    tidings__segment *s = &center->segment;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < tidings__calls_end(s); i++)
+        count += tidings__call_state(atomic_load(&s->calls[i].state)) == state;
+    return count;
+}
+
 static uint32_t calls_taken(tidings_center *own) {
     tidings__segment *s = &own->segment;
     uint32_t count = 0;
@@ -462,6 +470,8 @@ void a_caller_that_ends_leaves_nothing_and_its_server_learns_of_it(void) {
                 OK(tidings_reply(server, ids[i], reply, i == 1 ? sizeof reply : 10, NULL));
             if (caller_does == DIES) {
                 kill_and_reap(pid);
+                // Its calls are settled: until then the server could receive one of them.
+                while (calls_in(TIDINGS__CALL_POSTED) + calls_in(TIDINGS__CALL_CLAIMED) > 0) usleep(100);
             } else {
                 tell(&go);
                 told(&ready);
@@ -766,7 +776,7 @@ static void exits_while_it_serves(void) {
 void a_process_that_exits_while_its_threads_serve_ends_its_calls(void) {
     begin(256);
     tidings_caller *caller = caller_in(center, SERVICE);
-    for (uint32_t round = 0; round < chances(60); round++) {
+    for (uint32_t round = 0; round < chances(ROUNDS(60)); round++) {
         announced_server = round % 2;
         (void)random_next();
         const pid_t pid = start(exits_while_it_serves);
