@@ -65,17 +65,32 @@ struct RequestCommandTests {
     @Test(.timeLimit(.minutes(10)))
     func aTimeoutEndsTheCommandWithStatus2() async throws {
         let directory = try CenterDirectory()
-        // The trap shows that SIGTERM came; the command would not end otherwise.
-        let exec = "echo begun >&2; trap 'echo ended >&2; exit 0' TERM; while :; do sleep 0.1; done"
-        let server = try await serve("a", "--exec", exec, in: directory)
+        let server = try await serve("a", "--exec", "while :; do sleep 0.1; done", in: directory)
         let late = try await tidings("request", "a", "--timeout", "0.05", in: directory)
         #expect(late.status == 2 && late.output.isEmpty && late.errors.count == 1, "\(late)")
         #expect(late.errors[0].contains("none came in 0.05 seconds"), "\(late)")
+        server.send(SIGTERM)
+        expectEqual(await server.ending(), 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func theEndOfEitherSideReachesTheOther() async throws {
+        let directory = try CenterDirectory()
+        // The trap shows that SIGTERM came; the command would not end otherwise.
+        let exec = "trap 'echo ended >&2; exit 0' TERM; echo $TIDINGS_CALLER >&2; while :; do sleep 0.1; done"
+        let server = try await serve("a", "--exec", exec, in: directory)
+        let caller = try Invocation(["request", "a"], in: directory)
+        let pid = String(caller.process.pid)
+        _ = await server.errors.first { $0 == pid }
+        caller.send(SIGKILL)
         _ = await server.errors.first { $0 == "ended" }
-        // And a server that is killed.
-        let request = try Invocation(["request", "a"], in: directory)
-        server.send(SIGKILL)
-        expectEqual(await request.ending(), 1)
+        let second = try Invocation(["request", "a"], in: directory)
+        let other = String(second.process.pid)
+        _ = await server.errors.first { $0 == other }
+        server.send(SIGTERM)
+        expectEqual(await server.ending(), 0)
+        expectEqual(await second.ending(), 1)
+        expect(await second.errors.all()) { $0.count == 1 && $0[0].contains("its server has ended") }
     }
 
     @Test(
