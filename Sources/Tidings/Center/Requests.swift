@@ -104,8 +104,8 @@ extension SharedNotificationCenter {
             server.cancel()
         }
 
-        /// Ends the server that ``serve(_:options:using:)`` has begun, as ``cancel()`` does, and returns when no handler
-        /// is running. Inside a handler of this server it does not wait.
+        /// Ends the server that ``serve(_:options:using:)`` has begun, as ``cancel()`` does, and returns when no
+        /// handler is running. Inside a handler of this server it does not wait.
         public func cancelAndWait() async {
             await server.cancelAndWait()
         }
