@@ -69,6 +69,10 @@ void become_present(tidings_center *center, uint32_t life) {
             s, own, report,
             tidings__report_next(report, tidings__report_bits(center->instance), own, TIDINGS__PRESENCE_PRESENT)))
         machine_violation("the report of a participant that announces itself has changed");
+    // The machine sees only what the core writes, and puts back for the next schedule what it has seen.
+    machine_dirty(machine_canonical(line), sizeof *line);
+    machine_dirty(machine_canonical(&entry->announcement), sizeof entry->announcement);
+    machine_dirty(machine_canonical(&s->header->presence_used.word), sizeof s->header->presence_used.word);
     tidings__barrier_after_rmw();
 }
 
@@ -81,10 +85,12 @@ static void leave_will(tidings_center *center) {
     memset(bytes, 0, 200);
     memcpy(bytes, &header, sizeof header);
     memcpy(bytes + TIDINGS__CHUNK_HEADER + 8, WILL_NAME, 1);
+    machine_dirty(machine_canonical(bytes), 200);
     tidings__set_release(&entry_of(center)->will, (uint64_t)chunk + 1);
     uint64_t owned = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, center->participant, TIDINGS__CHUNK_OWNED);
     if (!tidings__cas(&s->chunk_words[chunk], &owned, tidings__will_word(center->instance, center->participant)))
         machine_violation("the chunk of a will has changed");
+    machine_dirty(machine_canonical(&s->chunk_words[chunk]), sizeof s->chunk_words[chunk]);
 }
 
 static void a_dead_one(void) {
@@ -237,6 +243,8 @@ static void announces_anew(void *argument) {
     center->instance += 2;
     tidings__set_release(&s->participants[own].instance, center->instance);
     tidings__set_release(&entry->announcement, center->instance);
+    machine_dirty(machine_canonical(entry), sizeof *entry);
+    machine_dirty(machine_canonical(&s->participants[own].instance), sizeof s->participants[own].instance);
     uint64_t report = tidings__acquire(&entry->report);
     const uint64_t preparing = tidings__report_next(report, tidings__report_bits(center->instance), own,
                                                     TIDINGS__PRESENCE_PREPARING);
