@@ -104,6 +104,8 @@ SCENE(a_settlement_taken_over, "one settles the calls of a dead server, dies any
       .changes = 1, .finish = end_requests, .deaths = true)
 SCENE(a_settlement_beside_a_successor, "one settles the calls of an index that a later server takes", .changes = 2,
       .finish = end_requests)
+SCENE(a_settlement_beside_the_same_claim, "one settles a call that a later server of the index has claimed anew",
+      .changes = 2, .finish = end_requests)
 SCENE(a_reply_beside_a_cancellation, "one replies, and its caller cancels and calls again", .changes = 2,
       .finish = end_requests)
 SCENE(a_reply_beside_a_sleep, "one replies, and its caller may just be falling asleep", .changes = 3,

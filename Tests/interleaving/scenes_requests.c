@@ -32,7 +32,7 @@ typedef struct peer {
 } peer;
 
 static struct stage_of_requests {
-    peer peers[4];
+    peer peers[5];
     uint32_t count;
     uint64_t received[16];
     uint32_t received_count;
@@ -199,6 +199,7 @@ void end_requests(void) {
     for (uint32_t i = 0; i < requests.count; i++) {
         const peer *p = &requests.peers[i];
         if (p->server && p->fiber->state == ASLEEP) tidings_server_interrupt(p->server);
+        if (p->server && p->fiber->state == ENDED) tidings_server_close(p->server);
         // Not by the fiber: it would die with a lock that all handles of this process share.
         if (p->caller && p->fiber->state == ENDED) tidings_caller_close(p->caller);
     }
@@ -319,7 +320,9 @@ static void announces_anew(void *argument) {
         (void)tidings__report_move(s, center->participant, report,
                                    tidings__report_next(report, 0, center->participant, TIDINGS__PRESENCE_LEFT));
     center->instance += 2;
-    tidings__set_release(&s->participants[center->participant].instance, center->instance);
+    _Atomic uint64_t *instance = &s->participants[center->participant].instance;
+    tidings__set_release(instance, center->instance);
+    machine_dirty(machine_canonical(instance), sizeof *instance);
     become_present(center, machine.current->thread.tid | FUTEX_WAITERS);
     begin_server(p);
     serves(p);
@@ -327,8 +330,14 @@ static void announces_anew(void *argument) {
 
 static void settles(void *argument) {
     const peer *p = argument;
-    tidings__report_budget budget = tidings__report_budget_of(&p->center->segment);
-    (void)tidings__report(p->center, requests.peers[0].center->participant, false, 0, &budget);
+    for (uint32_t tries = 0; tries < 100; tries++) {
+        tidings__report_budget budget = tidings__report_budget_of(&p->center->segment);
+        const int result = tidings__report(p->center, requests.peers[0].center->participant, tries > 0, 0, &budget);
+        if (result == 0) return;
+        if (result != -EINPROGRESS) machine_violation("tidings__report: %d, %s", result, tidings_last_error());
+        tidings__nap(2000000);
+    }
+    machine_violation("a report does not end");
 }
 
 static void calls_when_there_is_a_server(void *argument) {
@@ -351,6 +360,37 @@ void a_settlement_beside_a_successor(void) {
     later->needs_reply = true;
     add_peer("settling B", settles);
     add_caller("caller C", calls_when_there_is_a_server)->needs_reply = true;
+}
+
+// The later server has the call that the dead one had. The call has been given up in between, by one of two that
+// settle.
+static void announces_when_reported(void *argument) {
+    const peer *p = argument;
+    const tidings__presence *entry = &p->center->segment.presence[p->center->participant];
+    for (uint32_t i = 0; i < 500 && tidings__report_state(tidings__acquire(&entry->report)) != TIDINGS__PRESENCE_LEFT;
+         i++)
+        tidings__nap(2000000);
+    announces_anew(argument);
+}
+
+static void stays(void *argument) { (void)argument; }
+
+void a_settlement_beside_the_same_claim(void) {
+    open_requests();
+    peer *later = add_server("server A", announces_when_reported), *caller = add_caller("caller B", awaits);
+    later->needs_reply = true;
+    later->size = IN_CHUNK;
+    caller->needs_reply = true;
+    caller->flags = TIDINGS_CALL_IDEMPOTENT;
+    has_called(caller);
+    // As if the server before had ended with it.
+    director->segment.calls[tidings__ticket_index(caller->id)].state |= TIDINGS__CALL_AGAIN;
+    has_claimed(later);
+    is_dead(later);
+    later->fiber->state = READY;
+    add_server("server C", stays);
+    add_peer("settling D", settles);
+    add_peer("settling E", settles);
 }
 
 void a_reply_beside_a_cancellation(void) {

@@ -124,7 +124,12 @@ bool tidings__call_give_up(tidings__segment *s, uint32_t index, uint64_t word) {
     tidings__reply_free(s, index, word);
     if (!(word & TIDINGS__CALL_IDEMPOTENT))
         return tidings__call_end(s, index, word, tidings__call_server(word), TIDINGS__CALL_ENDED);
-    const uint64_t to = tidings__call_with(word, 0, TIDINGS__CALL_POSTED) | TIDINGS__CALL_AGAIN;
+    uint64_t to = tidings__call_with(word, 0, TIDINGS__CALL_POSTED) | TIDINGS__CALL_AGAIN;
+#ifndef MUTANT_POSTED_AGAIN_WITHOUT_TURN  // Found by: interleaving a_settlement_beside_the_same_claim
+    // A later participant of the server's index may claim the call. Its word differs from the one before, so a late CAS
+    // of a participant that settles fails.
+    to ^= TIDINGS__CALL_TURN;
+#endif
     if (!tidings__cas(&s->calls[index].state, &word, to)) return false;
     tidings__barrier_after_rmw();
     return true;

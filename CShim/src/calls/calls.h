@@ -10,13 +10,13 @@
 // The payload of a record that announces requests: a ticket (see below), or this one: "search the calls".
 #define TIDINGS__TICKET_SEARCH UINT64_MAX
 
-static inline uint32_t tidings__call_state(uint64_t word) { return (uint32_t)word & 0xf; }
+static inline uint32_t tidings__call_state(uint64_t word) { return (uint32_t)word & 0x7; }
 static inline uint32_t tidings__call_caller(uint64_t word) { return (uint32_t)(word >> 6) & 0xfff; }
 static inline uint32_t tidings__call_server(uint64_t word) { return (uint32_t)(word >> 18) & 0xfff; }
 static inline uint64_t tidings__call_generation(uint64_t word) { return word >> 30; }
 // The word with another state and server. Generation, caller and flags stay.
 static inline uint64_t tidings__call_with(uint64_t word, uint32_t server, uint32_t state) {
-    return (word & ~UINT64_C(0x3ffc000f)) | (uint64_t)(server & 0xfff) << 18 | state;
+    return (word & ~UINT64_C(0x3ffc0007)) | (uint64_t)(server & 0xfff) << 18 | state;
 }
 // The word that begins the next generation of an entry, without flags and server.
 static inline uint64_t tidings__call_anew(uint64_t word, uint32_t caller, uint32_t state) {
@@ -36,9 +36,11 @@ static inline uint64_t tidings__call_name(uint32_t entry, uint64_t generation) {
 static inline uint32_t tidings__call_size(uint64_t text) { return (uint32_t)text; }
 static inline uint8_t tidings__call_format(uint64_t text) { return (uint8_t)(text >> 32); }
 
-// The chunk word of a reply to this call, by the server that `word` names.
+// The chunk word of a reply to this call, by the server that `word` names. It differs before and after the call was
+// posted again.
 static inline uint64_t tidings__reply_word(uint32_t index, uint64_t word) {
-    return ((tidings__call_generation(word) << 14 | index) | UINT64_C(1) << 47) << 16 |
+    const uint64_t turn = word & TIDINGS__CALL_TURN ? UINT64_C(1) << 46 : 0;
+    return (((tidings__call_generation(word) << 14 | index) ^ turn) | UINT64_C(1) << 47) << 16 |
            (uint64_t)tidings__call_server(word) << 4 | TIDINGS__CHUNK_REPLY;
 }
 

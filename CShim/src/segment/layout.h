@@ -292,7 +292,7 @@ typedef struct tidings__name {
 // - No lock: each change of `state` is one CAS of a value that carries the call's generation.
 // - Stale read: the CAS fails. Request and reply count only if `state` is unchanged after they were copied.
 typedef struct tidings__call {
-    // 3…0 state, 4 idempotent, 5 again, 17…6 caller, 29…18 server, 63…30 generation
+    // 2…0 state, 3 turn, 4 idempotent, 5 again, 17…6 caller, 29…18 server, 63…30 generation
     _Alignas(TIDINGS__LINE) _Atomic uint64_t state;
     _Atomic uint64_t name;           // 23…0 name entry, 63…24 the entry's generation
     _Atomic uint64_t process;        // of the caller: 31…0 pid, 63…32 uid
@@ -316,6 +316,8 @@ typedef struct tidings__call_body {
 #define TIDINGS__CALL_ENDED 5u      // its server has ended without a reply
 #define TIDINGS__CALL_UNSERVED 6u   // the last server of its name ended before one had claimed it
 #define TIDINGS__CALL_CANCELLED 7u  // its caller no longer waits; its server frees it
+// Changes each time that the call is posted again.
+#define TIDINGS__CALL_TURN UINT64_C(0x8)
 #define TIDINGS__CALL_IDEMPOTENT UINT64_C(0x10)
 #define TIDINGS__CALL_AGAIN UINT64_C(0x20)  // a server has ended with it, and it is posted again
 
