@@ -279,7 +279,8 @@ static void server_stopped_anywhere(size_t of_texts) {
         until_settled();
         no_call_is_left(center);
     }
-    CHECK(SANITIZED || all_refused > 0, "no late reply");
+    // If every moment is taken, some fall between claim and reply.
+    CHECK(SANITIZED || !full() || all_refused > 0, "no late reply");
 }
 
 void stopped_anywhere_while_serving(void) { server_stopped_anywhere(INLINE); }
