@@ -7,7 +7,8 @@ struct Peer: ParsableCommand {
     static let configuration = CommandConfiguration(shouldDisplay: false)
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
-        case line, futex, ring, follow, pingpong, call, lossless, sleep, systemCalls, trackPing, trackPong
+        case line, futex, ring, follow, pingpong, call, lossless, sleep, systemCalls
+        case trackPing, trackPong, trackCall, trackServe
 
         var isTrack: Bool { self == .trackPing || self == .trackPong }
     }
@@ -40,6 +41,8 @@ struct Peer: ParsableCommand {
         case .futex: bench_peer_futex(arena, UInt64(detail))
         case .trackPing: try TrackPace(detail).ping(center: center, arena)
         case .trackPong: try TrackPace(detail).pong(center: center, arena)
+        case .trackCall: try TrackCall.call(center: center, count: detail, arena)
+        case .trackServe: try TrackCall.serve(center: center, arena)
         case .ring: bench_peer_ring(arena, UInt32(detail >> 8), UInt32(detail & 0xff))
         case .follow: return bench_peer_follow(arena, center, CenterRows.name)
         case .pingpong:

@@ -12,6 +12,7 @@ enum SwiftRows {
         latency("asleep-swift", "asleep, Swift, five fields, post to closure", .ratio(1.5, goal: 1.25)),
         latency("asleep-swift-held", "the same, each held for 100 µs", hold: hold, .none),
         latency("asleep-swift-await", "asleep, Swift, five fields, to for await", awaits: true, .ratio(3, goal: 2)),
+        call("call-swift", "half a call, Swift, five fields in and out", .ratio(1.6)),
         latency("adaptive-swift", "the same as it comes (may spin 20 µs)", spins: true, .none),
         latency(
             "awake-swift-bitwise", "awake, Swift, bitwise, post to closure", spins: true, bitwise: true,
@@ -55,6 +56,24 @@ enum SwiftRows {
             Track(held: 0, position: $0)
         },
     ]
+
+    private static func call(_ id: String, _ title: String, _ requirement: Requirement) -> Row {
+        Row(id: id, title: title, limitTitle: "futex, both asleep", requirement: requirement, processors: 1) {
+            bench, alternate in
+            let center = bench.name("call-swift")
+            let count = bench.count(8000)
+            let ours = {
+                try bench.withPeer(.trackServe, center: center, detail: count) { arena, path in
+                    try bench.runPeer(.trackCall, arena: path, center: center, detail: count)
+                    return try Round("calls", count: count) {
+                        $0.update(from: bench_arena_samples(arena), count: count)
+                        return Int32(count)
+                    }
+                }
+            }
+            try alternate({ try Limit.futex(bench, hold: 0) }, ours)
+        }
+    }
 
     private static func latency(
         _ id: String, _ title: String, hold: UInt64 = 0, spins: Bool = false, awaits: Bool = false,
