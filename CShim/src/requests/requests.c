@@ -39,7 +39,7 @@ size_t tidings__requests_name(char text[TIDINGS_NAME_MAX + 1], const char *name,
 }
 
 static bool make_room(tidings__copied *to, size_t size) {
-    if (size <= to->capacity) return true;
+    if (to->bytes && size <= to->capacity) return true;
     const size_t capacity = tidings__round16(size < TIDINGS__CALL_INLINE ? TIDINGS__CALL_INLINE : size + size / 8);
     uint8_t *bytes = malloc(capacity);
     if (!bytes) return false;

@@ -23,7 +23,7 @@ TEST(a_text_is_written_and_copied_whole) {
         CHECK_EQUAL(tidings__text_place(center, bytes, size, 0, s->call_bodies[3].request, &chunk), 0);
         CHECK_EQUAL(chunk != 0, size > TIDINGS__CALL_INLINE);
         CHECK_EQUAL(tidings__text_copy(s, size | UINT64_C(0xff) << 32, chunk, s->call_bodies[3].request, &to), 0);
-        CHECK(memcmp(to.bytes ? to.bytes : bytes, bytes, size) == 0);
+        CHECK(to.bytes && memcmp(to.bytes, bytes, size) == 0);
         if (chunk) tidings__chunk_release(s, center->participant, (uint32_t)chunk - 1);
     }
     free(to.bytes);
@@ -39,6 +39,7 @@ TEST(a_text_of_a_hostile_size_is_refused) {
     static const uint8_t large[1000];
     CHECK_EQUAL(tidings__text_place(center, large, sizeof large, 0, s->call_bodies[3].request, &chunk), 0);
     CHECK_EQUAL(copied(s, 1000, chunk), 0);
+    CHECK_EQUAL(copied(s, 0, chunk), 0);
     CHECK_EQUAL(copied(s, s->shape.maximum_payload + 1, chunk), -EBADMSG);
     CHECK_EQUAL(copied(s, UINT32_MAX, chunk), -EBADMSG);
 }
