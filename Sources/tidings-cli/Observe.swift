@@ -96,7 +96,7 @@ struct Observe: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             "End after this time, with status 2 if there were fewer lines than --count.", valueName: "seconds"))
-    var timeout: Double?
+    var timeout: Seconds?
 
     @Option(help: "Start with the next notification that is posted, or with the oldest one in the ring.")
     var from = From.now
@@ -129,7 +129,6 @@ struct Observe: ParsableCommand {
                 all ? "Give names or --all, not both." : "Give the names to observe, --all, or --presence.")
         }
         if let count, count < 1 { throw ValidationError("--count must be at least 1.") }
-        if let timeout, !(timeout >= 0) { throw ValidationError("--timeout can't be negative.") }
     }
 
     func run() throws {
@@ -154,7 +153,7 @@ struct Observe: ParsableCommand {
         defer { announcement?.withdraw() }
         let end = try presence ? observePresence(of: center, finish) : observeNames(of: center, finish)
 
-        let reason = finish.wait(seconds: timeout)
+        let reason = finish.wait(seconds: timeout?.value)
         finish.end(.complete)
         end()
         switch reason {

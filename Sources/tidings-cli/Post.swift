@@ -51,7 +51,7 @@ struct Post: ParsableCommand {
 
     @Option(
         help: ArgumentHelp("How long a post may wait for a lossless observer.", valueName: "seconds"))
-    var timeout: Double?
+    var timeout: Seconds?
 
     func validate() throws {
         let payloads = [json != nil, text != nil, file != nil, stdinLines].filter { $0 }.count
@@ -64,7 +64,6 @@ struct Post: ParsableCommand {
             throw ValidationError(
                 "--retain doesn't go with --subject: a name has one value; put the subject into the name.")
         }
-        if let timeout, !(timeout >= 0) { throw ValidationError("--timeout can't be negative.") }
         if let json, !isJSON(json) { throw ValidationError("What follows --json isn't JSON: \(json.printable)") }
     }
 
@@ -81,7 +80,7 @@ struct Post: ParsableCommand {
     private func post(_ payload: Center.RawPayload, to center: Center) throws {
         try center.post(
             name: Center.Name(name), payload: payload,
-            options: .init(subject: subject, retain: retain, timeout: timeout.map { .seconds(min($0, 1e9)) }))
+            options: .init(subject: subject, retain: retain, timeout: timeout.map { .seconds($0.value) }))
     }
 
     private func payload(for center: Center) throws -> Center.RawPayload {

@@ -10,7 +10,7 @@ struct Request: ParsableCommand {
         discussion: """
             Without --json the request is empty. A Swift program decodes JSON as the type that it serves:
 
-              tidings request com.example.render --json '{"page": 3}' --timeout 2
+              tidings request com.example.render --json '{"page": 3}' --timeout 2s
               jq -n '{page: 3}' | tidings request com.example.render --json -
 
             Fails with status 1 at once if no process serves the name, and as soon as its server ends without a reply. \
@@ -26,14 +26,13 @@ struct Request: ParsableCommand {
     var json: String?
 
     @Option(
-        help: ArgumentHelp("How long to wait for the reply. Then the status is 2.", valueName: "seconds"))
-    var timeout: Double?
+        help: ArgumentHelp("How long to wait for the reply: 3, 3s, 250ms. Then the status is 2.", valueName: "seconds"))
+    var timeout: Seconds?
 
     @Flag(help: "If the server ends without a reply, another one may carry out the request again.")
     var idempotent = false
 
     func validate() throws {
-        if let timeout, !(timeout >= 0) { throw ValidationError("--timeout can't be negative.") }
         if let json, json != "-", !isJSON(json) {
             throw ValidationError("What follows --json isn't JSON: \(json.printable)")
         }
@@ -47,7 +46,7 @@ struct Request: ParsableCommand {
             let reply = try blocking { [self] in
                 try await center.request(
                     name: Center.Name(name), payload: text.map { .json($0) } ?? .empty,
-                    timeout: timeout.map { .seconds(min($0, 1e9)) }, options: .init(idempotent: idempotent))
+                    timeout: timeout.map { .seconds($0.value) }, options: .init(idempotent: idempotent))
             }
             try Terminal.print(reply.json.printable)
         } catch let error as SharedNotificationError where error.code == .timedOut {

@@ -13,7 +13,7 @@ struct Serve: ParsableCommand {
             caller is told so, and standard error reports it.
 
               tidings serve com.example.render --exec 'jq .page | xargs render'
-              tidings request com.example.render --json '{"page": 3}' --timeout 2
+              tidings request com.example.render --json '{"page": 3}' --timeout 2s
 
             Several servers may serve one name; one of them receives each request. If the caller stops waiting, \
             SIGTERM ends the command. Standard error reports when the name is served.

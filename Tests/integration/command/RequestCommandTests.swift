@@ -66,7 +66,7 @@ struct RequestCommandTests {
     func aTimeoutEndsTheCommandWithStatus2() async throws {
         let directory = try CenterDirectory()
         let server = try await serve("a", "--exec", "while :; do sleep 0.1; done", in: directory)
-        let late = try await tidings("request", "a", "--timeout", "0.05", in: directory)
+        let late = try await tidings("request", "a", "--timeout", "50ms", in: directory)
         #expect(late.status == 2 && late.output.isEmpty && late.errors.count == 1, "\(late)")
         #expect(late.errors[0].contains("none came in 0.05 seconds"), "\(late)")
         server.send(SIGTERM)
@@ -112,5 +112,13 @@ struct RequestCommandTests {
         let failed = try await tidings("request", "a", in: directory)
         #expect(failed.status == 1 && failed.errors.count == 1, "\(failed)")
         #expect(directory.files.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("3", 3), ("0.5", 0.5), ("3s", 3), ("250ms", 0.25), ("2m", 120), ("0", 0), ("1e20s", 1e9), ("-1", nil),
+        ("-1s", nil), ("nan", nil), ("s", nil), ("", nil), ("3h", nil), ("3 s", nil),
+    ])
+    func aTimeMayHaveAUnit(text: String, seconds: Double?) {
+        expectEqual(Seconds(argument: text)?.value, seconds)
     }
 }
