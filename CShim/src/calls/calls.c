@@ -96,6 +96,11 @@ void tidings__reply_free(tidings__segment *s, uint32_t index, uint64_t word) {
     (void)tidings__cas(&s->chunk_words[chunk - 1], &held, 0);
 }
 
+bool tidings__call_free(tidings__segment *s, uint32_t index, uint64_t word) {
+    tidings__reply_free(s, index, word);
+    return tidings__cas(&s->calls[index].state, &word, tidings__call_anew(word, 0, TIDINGS__CALL_FREE));
+}
+
 int tidings__call_announce(tidings_center *center, uint64_t name, uint64_t ticket) {
     tidings__segment *s = &center->segment;
     char text[TIDINGS_NAME_MAX + 1];
@@ -217,29 +222,23 @@ static int walk(tidings__segment *s, uint32_t ended, tidings_center *center) {
 
 void tidings__calls_unserved(tidings__segment *s, uint32_t by) { (void)walk(s, by, NULL); }
 
-// Frees a call whose caller does not need it any more. `word`: its state. False: it has another state.
-static bool release(tidings__segment *s, uint32_t index, uint64_t word) {
-    tidings__reply_free(s, index, word);
-    return tidings__cas(&s->calls[index].state, &word, tidings__call_anew(word, 0, TIDINGS__CALL_FREE));
-}
-
 // Settles a call that has this state, if it is the participant's. True: nothing is left to do.
 static bool settle(tidings__segment *s, uint32_t index, uint64_t word, uint32_t ended) {
     const bool made = tidings__call_caller(word) == ended, has = tidings__call_server(word) == ended;
     switch (tidings__call_state(word)) {
         case TIDINGS__CALL_CLAIMED:
-            if (made && has) return release(s, index, word);
+            if (made && has) return tidings__call_free(s, index, word);
             if (has) return tidings__call_give_up(s, index, word);
             // Its server learns that no caller waits for the reply, and frees the call.
             return !made || tidings__cas(&s->calls[index].state, &word,
                                          tidings__call_with(word, tidings__call_server(word), TIDINGS__CALL_CANCELLED));
         case TIDINGS__CALL_POSTED:
-        case TIDINGS__CALL_IDLE: return !made || release(s, index, word);
-        case TIDINGS__CALL_CANCELLED: return !has || release(s, index, word);
+        case TIDINGS__CALL_IDLE: return !made || tidings__call_free(s, index, word);
+        case TIDINGS__CALL_CANCELLED: return !has || tidings__call_free(s, index, word);
         case TIDINGS__CALL_REPLIED:
         case TIDINGS__CALL_ENDED:
         case TIDINGS__CALL_UNSERVED:
-            if (made) return release(s, index, word);
+            if (made) return tidings__call_free(s, index, word);
 #ifndef MUTANT_DEAD_SERVER_WAKES_NO_CALLER  // Found by: interleaving a_server_dies_anywhere
             // The participant may have died between the change of the state and the wake-up.
             if (has) tidings__call_wake(s, index, word);

@@ -72,6 +72,10 @@ bool tidings__lane_announce(_Atomic uint32_t *lane, uint32_t *value);
 // Frees the chunk of the call's reply, if `word`, the call's state, is unchanged. A second call does nothing.
 void tidings__reply_free(tidings__segment *s, uint32_t index, uint64_t word);
 
+// Frees a call whose caller does not need it any more, and the chunk of its reply. `word`: its state. False: it has
+// another state.
+bool tidings__call_free(tidings__segment *s, uint32_t index, uint64_t word);
+
 // Posts a record that makes servers of the name look: for this ticket, or for TIDINGS__TICKET_SEARCH. 0 or the error of
 // the post.
 int tidings__call_announce(tidings_center *center, uint64_t name, uint64_t ticket);

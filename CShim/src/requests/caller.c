@@ -34,7 +34,7 @@ struct tidings_caller {
     // One thread at a time makes, takes or cancels a call of this caller.
     pthread_mutex_t lock;
     own_call *calls;
-    uint32_t capacity, first, last, in_flight;
+    uint32_t capacity, first, last;
     // Calls that this caller has taken, and that are not in flight: for its next calls.
     uint32_t idle[IDLE_MOST], idle_count;
     uint32_t look_from;       // the index from which to search for a free call
@@ -163,17 +163,6 @@ static void give_back(tidings_caller *caller, uint32_t index, uint64_t word) {
 
 // MARK: Calls in flight
 
-static bool room_for(tidings_caller *caller, uint32_t index) {
-    if (index < caller->capacity) return true;
-    const uint32_t capacity = (index / TIDINGS__CALLS_STEP + 1) * TIDINGS__CALLS_STEP;
-    own_call *calls = realloc(caller->calls, capacity * sizeof *calls);
-    if (!calls) return false;
-    memset(calls + caller->capacity, 0, (capacity - caller->capacity) * sizeof *calls);
-    caller->calls = calls;
-    caller->capacity = capacity;
-    return true;
-}
-
 static void put_in(tidings_caller *caller, uint32_t index, uint64_t posted) {
     caller->calls[index] = (own_call){posted, caller->calls[index].chunk, NONE, caller->last};
     if (caller->last == NONE)
@@ -181,7 +170,6 @@ static void put_in(tidings_caller *caller, uint32_t index, uint64_t posted) {
     else
         caller->calls[caller->last].next = index;
     caller->last = index;
-    caller->in_flight++;
 }
 
 static void take_out(tidings_caller *caller, uint32_t index) {
@@ -195,7 +183,6 @@ static void take_out(tidings_caller *caller, uint32_t index) {
     else
         caller->calls[call->next].previous = call->previous;
     call->posted = 0;
-    caller->in_flight--;
 }
 
 // The index of a call in flight, or NONE.
@@ -285,10 +272,13 @@ static int write_request(tidings_caller *caller, uint32_t index, const void *pay
     tidings__call *call = &s->calls[index];
     uint64_t chunk = 0;
     int error = 0;
-    if (!room_for(caller, index))
-        error = tidings__fail(ENOMEM, "can't call \"%s\" in center \"%s\": no memory", name_of(caller), s->name);
-    else
+    own_call *reaching = tidings__reach_call(caller->calls, sizeof *reaching, &caller->capacity, index);
+    if (reaching) {
+        caller->calls = reaching;
         error = tidings__text_place(center, payload, size, 0, s->call_bodies[index].request, &chunk);
+    } else {
+        error = tidings__fail(ENOMEM, "can't call \"%s\" in center \"%s\": no memory", name_of(caller), s->name);
+    }
     if (chunk) caller->calls[index].chunk = (uint32_t)chunk;
     tidings__set_relaxed(&call->request_chunk, chunk);
     tidings__set_relaxed(&call->reply_chunk, 0);
@@ -360,7 +350,7 @@ static int take_outcome(tidings_caller *caller, uint32_t index, tidings_outcome 
             outcome->code = (uint16_t)(text >> 40);
             outcome->format = tidings__call_format(text);
             outcome->size = tidings__call_size(text);
-            if (outcome->size) outcome->payload = caller->reply.bytes;
+            outcome->payload = caller->reply.bytes;
         }
     }
     take_out(caller, index);

@@ -38,6 +38,16 @@ size_t tidings__requests_name(char text[TIDINGS_NAME_MAX + 1], const char *name,
     return TIDINGS__REQUESTS_PREFIX_LENGTH + name_length;
 }
 
+void *tidings__reach_call(void *array, size_t member, uint32_t *capacity, uint32_t index) {
+    if (index < *capacity) return array;
+    const uint32_t grown = (index / TIDINGS__CALLS_STEP + 1) * TIDINGS__CALLS_STEP;
+    uint8_t *members = realloc(array, grown * member);
+    if (!members) return NULL;
+    memset(members + *capacity * member, 0, (grown - *capacity) * member);
+    *capacity = grown;
+    return members;
+}
+
 static bool make_room(tidings__copied *to, size_t size) {
     if (to->bytes && size <= to->capacity) return true;
     const size_t capacity = tidings__round16(size < TIDINGS__CALL_INLINE ? TIDINGS__CALL_INLINE : size + size / 8);

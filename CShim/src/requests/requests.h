@@ -11,6 +11,10 @@ void tidings__requests_end(tidings_center *center, uint32_t fork_epoch);
 // The name of the records that announce its requests. Returns its length.
 size_t tidings__requests_name(char text[TIDINGS_NAME_MAX + 1], const char *name, size_t name_length);
 
+// The array, which has one member for each call, so long that it reaches to this call. New members are zero. NULL: no
+// memory, and the array is as before.
+void *tidings__reach_call(void *array, size_t member, uint32_t *capacity, uint32_t index);
+
 // A text that was copied out of a call: memory that grows.
 typedef struct tidings__copied {
     uint8_t *bytes;

@@ -77,15 +77,13 @@ static int own(const tidings_server *server) {
     return error ? error : tidings__center_place(server->center);
 }
 
-// Frees a call that its caller has cancelled.
-static void free_cancelled(tidings_server *server, uint32_t index, uint64_t word) {
-    tidings__segment *s = &server->center->segment;
-    tidings__reply_free(s, index, word);
-    (void)tidings__cas(&s->calls[index].state, &word, tidings__call_anew(word, 0, TIDINGS__CALL_FREE));
-}
-
 static uint64_t cancelled_word(uint64_t claimed) {
     return tidings__call_with(claimed, tidings__call_server(claimed), TIDINGS__CALL_CANCELLED);
+}
+
+// Frees a call that its caller has cancelled. `claimed`: its state before that.
+static void free_cancelled(tidings_server *server, uint32_t index, uint64_t claimed) {
+    (void)tidings__call_free(&server->center->segment, index, cancelled_word(claimed));
 }
 
 void tidings_server_close(tidings_server *server) {
@@ -101,7 +99,7 @@ void tidings_server_close(tidings_server *server) {
         if (tidings__call_give_up(s, i, word))
             again |= (word & TIDINGS__CALL_IDEMPOTENT) != 0;
         else
-            free_cancelled(server, i, cancelled_word(word));
+            free_cancelled(server, i, word);
     }
     if (ours) {
         tidings__fence_full();
@@ -118,17 +116,6 @@ void tidings_server_close(tidings_server *server) {
 
 // MARK: Receiving
 
-static bool room_for(tidings_server *server, uint32_t index) {
-    if (index < server->capacity) return true;
-    const uint32_t capacity = (index / TIDINGS__CALLS_STEP + 1) * TIDINGS__CALLS_STEP;
-    uint64_t *claimed = realloc(server->claimed, capacity * sizeof *claimed);
-    if (!claimed) return false;
-    memset(claimed + server->capacity, 0, (capacity - server->capacity) * sizeof *claimed);
-    server->claimed = claimed;
-    server->capacity = capacity;
-    return true;
-}
-
 static int no_memory(const tidings_server *server) {
     return tidings__fail(ENOMEM, "can't receive a request in center \"%s\": no memory for it",
                          server->center->segment.name);
@@ -139,7 +126,7 @@ static void give_up(tidings_server *server, uint32_t index, uint64_t claimed) {
     if (tidings__call_give_up(&server->center->segment, index, claimed)) {
         if (claimed & TIDINGS__CALL_IDEMPOTENT) tidings__calls_posted_again(server->center, server->name);
     } else {
-        free_cancelled(server, index, cancelled_word(claimed));
+        free_cancelled(server, index, claimed);
     }
 }
 
@@ -170,10 +157,12 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
         return -EAGAIN;
     // So a thread that goes on while its process exits claims nothing again and again.
     if (!tidings__calls_allowed(center)) return not_allowed(server);
-    if (!room_for(server, index)) {
+    uint64_t *reaching = tidings__reach_call(server->claimed, sizeof *reaching, &server->capacity, index);
+    if (!reaching) {
         server->to_search = true;  // the call stays, and the program may have memory later
         return no_memory(server);
     }
+    server->claimed = reaching;
     const uint64_t claimed = tidings__call_with(word, center->participant, TIDINGS__CALL_CLAIMED);
 #ifdef MUTANT_CALL_CLAIMED_BY_STORE  // Found by: interleaving two_servers_of_one_call
     tidings__set_release(&call->state, claimed);
@@ -198,13 +187,13 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
     // settled first.
     const bool gone = chunk && caller_gone(s, claimed);
     if (tidings__acquire(&call->state) != claimed) {
-        free_cancelled(server, index, cancelled_word(claimed));
+        free_cancelled(server, index, claimed);
         return -EAGAIN;
     }
     if (gone || error == -EBADMSG) {
         // Not posted again, as each server would find the same.
         if (!tidings__call_end(s, index, claimed, center->participant, TIDINGS__CALL_ENDED))
-            free_cancelled(server, index, cancelled_word(claimed));
+            free_cancelled(server, index, claimed);
         return -EAGAIN;
     }
     if (error) {
@@ -216,7 +205,7 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
                                  .again = (claimed & TIDINGS__CALL_AGAIN) != 0,
                                  .format = tidings__call_format(text),
                                  .id = tidings__ticket(index, claimed),
-                                 .payload = tidings__call_size(text) ? server->request.bytes : (const uint8_t *)"",
+                                 .payload = server->request.bytes,
                                  .size = tidings__call_size(text),
                                  .pid = (int32_t)(uint32_t)process,
                                  .uid = (uint32_t)(process >> 32),
@@ -229,7 +218,7 @@ static bool tell_cancelled(tidings_server *server, uint32_t index, tidings_reque
     if (index >= server->capacity || !server->claimed[index]) return false;
     const uint64_t word = cancelled_word(server->claimed[index]);
     if (tidings__acquire(&server->center->segment.calls[index].state) != word) return false;
-    free_cancelled(server, index, word);
+    free_cancelled(server, index, server->claimed[index]);
     server->claimed[index] = 0;
     *request = (tidings_request){.kind = TIDINGS_REQUEST_CANCELLED, .id = tidings__ticket(index, word), .payload = ""};
     return true;
@@ -390,7 +379,7 @@ static int reply(tidings_server *server, uint32_t index, const void *payload, si
 #ifndef MUTANT_LATE_REPLY_FREES_NOTHING  // Found by: interleaving a_reply_beside_a_cancellation
         uint64_t held = tidings__reply_word(index, claimed);
         if (chunk) (void)tidings__cas(&s->chunk_words[chunk - 1], &held, 0);
-        free_cancelled(server, index, cancelled_word(claimed));
+        free_cancelled(server, index, claimed);
 #endif
         return no_caller(server);
     }

@@ -48,6 +48,16 @@ static int reserve(tidings__segment *segment, uint64_t start, uint64_t end) {
     return result == -EOPNOTSUPP ? tidings__map_touch(segment->base + start, end - start, false) : result;
 }
 
+// The same for a table that other processes ask for holes: a page that was reserved but never touched counts as one.
+static int reserve_seen(tidings__segment *segment, uint64_t start, uint64_t end) {
+    int result = reserve(segment, start, end);
+    if (result == 0) result = tidings__map_touch(segment->base + start, end - start, true);
+    const int fd = tidings__segment_descriptor(segment);
+    if (result == 0 && fd >= 0 && !tidings__file_backed(fd, start, end - start))
+        tidings__map_touch_each(segment->base + start, end - start);
+    return result;
+}
+
 static int reserve_failed(const tidings__segment *segment, int error, const char *what, uint64_t bytes) {
     char needed[TIDINGS__AMOUNT_SIZE], there[TIDINGS__AMOUNT_SIZE];
     const char *slash = strrchr(segment->path, '/');
@@ -189,13 +199,8 @@ int tidings__back_names(tidings__segment *segment, uint32_t count) {
         target = (steps[i] + TIDINGS__NAMES_STEP - 1) / TIDINGS__NAMES_STEP * TIDINGS__NAMES_STEP;
         if (target > segment->shape.names) target = segment->shape.names;
         end = names + (uint64_t)target * sizeof(tidings__name);
-        result = reserve(segment, start, end);
+        result = reserve_seen(segment, start, end);
     }
-    // Also touched: a reader can only ask for holes, and a page that was reserved but never touched counts as a hole.
-    if (result == 0) result = tidings__map_touch(segment->base + start, end - start, true);
-    const int fd = tidings__segment_descriptor(segment);
-    if (result == 0 && fd >= 0 && !tidings__file_backed(fd, start, end - start))
-        tidings__map_touch_each(segment->base + start, end - start);
     if (result != 0) return reserve_failed(segment, -result, "add a name to", end - start);
     publish_names(segment, target);
     return 0;
@@ -216,10 +221,7 @@ int tidings__back_presence(tidings__segment *segment) {
         tidings__set_relaxed(&segment->presence_known, 1);
         return 0;
     }
-    int result = reserve(segment, start, start + bytes);
-    // Also touched: a reader can only ask for holes, and a page that was reserved but never touched counts as a hole.
-    if (result == 0) result = tidings__map_touch(segment->base + start, bytes, true);
-    if (result == 0 && !tidings__file_backed(fd, start, bytes)) tidings__map_touch_each(segment->base + start, bytes);
+    const int result = reserve_seen(segment, start, start + bytes);
     if (result != 0) return reserve_failed(segment, -result, "announce a participant in", bytes);
     tidings__set_relaxed(&segment->presence_known, 1);
     return 0;
@@ -247,12 +249,6 @@ uint32_t tidings__calls_there(tidings__segment *segment, uint32_t count) {
     return known + (uint32_t)there;
 }
 
-static int reserve_and_touch(tidings__segment *segment, uint64_t start, uint64_t end) {
-    const int result = reserve(segment, start, end);
-    // Also touched: a page that was reserved but never touched counts as a hole, and walks of the calls end there.
-    return result ? result : tidings__map_touch(segment->base + start, end - start, true);
-}
-
 int tidings__back_calls(tidings__segment *segment, uint32_t count) {
     count = (count + TIDINGS__CALLS_STEP - 1) / TIDINGS__CALLS_STEP * TIDINGS__CALLS_STEP;
     const uint32_t known = tidings__relaxed(&segment->calls_known);
@@ -261,8 +257,8 @@ int tidings__back_calls(tidings__segment *segment, uint32_t count) {
                    end = segment->geometry.calls + (uint64_t)count * sizeof(tidings__call);
     const uint64_t body_start = segment->geometry.call_bodies + (uint64_t)known * sizeof(tidings__call_body),
                    body_end = segment->geometry.call_bodies + (uint64_t)count * sizeof(tidings__call_body);
-    int result = reserve_and_touch(segment, start, end);
-    if (result == 0) result = reserve_and_touch(segment, body_start, body_end);
+    int result = reserve_seen(segment, start, end);
+    if (result == 0) result = reserve_seen(segment, body_start, body_end);
     if (result != 0) return reserve_failed(segment, -result, "call a server in", end - start + body_end - body_start);
     raise_to(&segment->calls_known, count);
     return 0;
