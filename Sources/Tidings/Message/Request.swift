@@ -52,6 +52,7 @@ extension SharedNotificationCenter.Request {
     /// Decodes a reply or a failure.
     static func answer<Value: Decodable>(_ type: Value.Type, in payload: RawPayload) throws -> Value {
         if let type = type as? any SharedNotificationCenter.Message.Type {
+            // It is `Value.Type`, whatever the payload is.
             return try payload.message(type) as! Value
         }
         if case .custom(let coder) = encoding.kind, isCodedByCoder, coder.format == payload.format {
