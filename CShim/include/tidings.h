@@ -701,6 +701,7 @@ int tidings_presence_read(const tidings_delivery *delivery, tidings_presence *pr
 //   no process calls or posts. A call of a stopped server stays: the caller decides how long to wait.
 // - If a server ends with a request, another server of the name receives it only if the call is
 //   TIDINGS_CALL_IDEMPOTENT.
+// - A reply may come in *parts*, one at a time: the server sends the next one when the caller has asked for it.
 // - A caller that cancels, closes or dies leaves nothing behind. The server of the call learns of it.
 // - A request is announced by a notification in the center's order, under a name of its own (TIDINGS_REQUESTS_PREFIX
 //   and the name). So a server sleeps as an observer does, and free servers receive requests in the order in which they
@@ -734,14 +735,15 @@ void tidings_server_close(tidings_server *server);
 enum {
     TIDINGS_REQUEST_NEW = 0,        ///< a request: answer it with `tidings_reply`
     TIDINGS_REQUEST_CANCELLED = 1,  ///< the caller of request `id` does not wait any more; `tidings_reply` fails
+    TIDINGS_REQUEST_CONTINUED = 2,  ///< the caller of request `id` wants the next part of the reply
 };
 
 /// What `tidings_server_next` receives. `payload` is valid until the server's next call of it.
 typedef struct tidings_request {
-    int32_t kind;  ///< TIDINGS_REQUEST_NEW or …_CANCELLED, which has only `id`
+    int32_t kind;  ///< TIDINGS_REQUEST_NEW; or …_CANCELLED or …_CONTINUED, which have only `id`
     bool again;    ///< another server ended with this request: it may have done the work
     uint8_t format;
-    uint64_t id;  ///< for `tidings_reply`; unique in this center for 2^34 uses of one entry
+    uint64_t id;  ///< for `tidings_reply`; unique in this center for 2^33 uses of one entry
     const void *payload;
     size_t size;
     int32_t pid;           ///< the caller's, in its own pid namespace, as the caller states it
@@ -764,9 +766,9 @@ void tidings_server_interrupt(tidings_server *server);
 /// Sets how long the server spins for requests before it sleeps, as `tidings_observer_spin`.
 /// Bound: constant. Never waits.
 void tidings_server_spin(tidings_server *server, uint32_t nanoseconds);
-/// Held: from the next `tidings_server_next` on, the server receives only TIDINGS_REQUEST_CANCELLED, and leaves new
-/// requests to other servers. For a server that has as many requests as it handles at a time. Not held any more: it
-/// first receives the requests that are still without a server, in the order in which they were made. A
+/// Held: from the next `tidings_server_next` on, the server receives only TIDINGS_REQUEST_CANCELLED and …_CONTINUED. It
+/// leaves new requests to other servers. For a server that has as many requests as it handles at a time. Not held any
+/// more: it first receives the requests that are still without a server, in the order in which they were made. A
 /// `tidings_server_next` that waits has to be interrupted.
 /// Bound: constant. Never waits.
 void tidings_server_hold(tidings_server *server, bool held);
@@ -778,13 +780,18 @@ int tidings_server_await_successor(tidings_server *server, int64_t timeout_ns);
 typedef struct tidings_reply_options {
     uint8_t format;  ///< TIDINGS_FORMAT_…, reported to the caller, not interpreted
     uint16_t code;   ///< reported to the caller, not interpreted: 0 for success, by convention
+    /// This is a part of the reply, and another part follows: the call goes on. The next `tidings_reply` to it fails
+    /// until TIDINGS_REQUEST_CONTINUED. If the server ends after a part, the call ends with -ECONNRESET, also if it is
+    /// TIDINGS_CALL_IDEMPOTENT; a part that the caller has not taken may be lost.
+    bool more;
 } tidings_reply_options;
 
 /// Replies to a request. `options` may be NULL.
 ///
 /// -ECANCELED: the caller does not wait for the reply any more; or this server has no such request, or has replied to
-/// it. -EMSGSIZE, -ENOSPC, -EAGAIN: as `tidings_post`; the request stays, and a shorter reply may succeed. -ECHILD: the
-/// server was opened before a fork. -EBADF: as `tidings_next`.
+/// it. -EBUSY: the caller has not asked for another part since the last one. -EMSGSIZE, -ENOSPC, -EAGAIN: as
+/// `tidings_post`; the request stays, and a shorter reply may succeed. -ECHILD: the server was opened before a fork.
+/// -EBADF: as `tidings_next`.
 /// Bound: copy, and a rare walk for a reply of more than 192 bytes. Never waits.
 int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size_t size,
                   const tidings_reply_options *options);
@@ -829,6 +836,8 @@ typedef struct tidings_outcome {
     int32_t error;
     uint16_t code;   ///< as in `tidings_reply_options`
     uint8_t format;  ///< likewise
+    /// A part of the reply. The call goes on: let the server send the next part (`tidings_call_continue`), or cancel.
+    bool more;
     uint64_t id;
     const void *payload;
     size_t size;
@@ -850,6 +859,14 @@ void tidings_caller_interrupt(tidings_caller *caller);
 /// Sets how long the caller spins for an outcome before it sleeps, as `tidings_observer_spin`.
 /// Bound: constant. Never waits.
 void tidings_caller_spin(tidings_caller *caller, uint32_t nanoseconds);
+
+/// Lets the server of a call send the next part of its reply, after `tidings_caller_next` took one. The server learns
+/// of it (TIDINGS_REQUEST_CONTINUED). If the call has ended meanwhile, its outcome waits.
+///
+/// -ENOENT: no such call is in flight. -EINVAL: no part was taken since the last time. -EAGAIN, -ESTALE, -EBUSY,
+/// -EBADF: as `tidings_post`; the server may not have been told: call it again, or cancel. -ECHILD: as `tidings_call`.
+/// Bound: as `tidings_post` of 8 bytes. Never waits.
+int tidings_call_continue(tidings_caller *caller, uint64_t id);
 
 /// Cancels a call: its outcome is not wanted any more. If a server has received the request, it learns of it
 /// (TIDINGS_REQUEST_CANCELLED). -ENOENT: no such call is in flight.

@@ -126,9 +126,10 @@ bool tidings__call_end(tidings__segment *s, uint32_t index, uint64_t word, uint3
 }
 
 bool tidings__call_give_up(tidings__segment *s, uint32_t index, uint64_t word) {
-    tidings__reply_free(s, index, word);
+    // The caller frees the chunk of a part that waits: it may be copying it.
     if (!(word & TIDINGS__CALL_IDEMPOTENT))
         return tidings__call_end(s, index, word, tidings__call_server(word), TIDINGS__CALL_ENDED);
+    tidings__reply_free(s, index, word);
     uint64_t to = tidings__call_with(word, 0, TIDINGS__CALL_POSTED) | TIDINGS__CALL_AGAIN;
 #ifndef MUTANT_POSTED_AGAIN_WITHOUT_TURN  // Found by: interleaving a_settlement_beside_the_same_claim
     // A later participant of the server's index may claim the call. Its word differs from the one before, so a late CAS

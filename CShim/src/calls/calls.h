@@ -13,22 +13,22 @@
 static inline uint32_t tidings__call_state(uint64_t word) { return (uint32_t)word & 0x7; }
 static inline uint32_t tidings__call_caller(uint64_t word) { return (uint32_t)(word >> 6) & 0xfff; }
 static inline uint32_t tidings__call_server(uint64_t word) { return (uint32_t)(word >> 18) & 0xfff; }
-static inline uint64_t tidings__call_generation(uint64_t word) { return word >> 30; }
-// The word with another state and server. Generation, caller and flags stay.
+static inline uint64_t tidings__call_generation(uint64_t word) { return word >> 31; }
+// The word with another state and server. Generation, caller and flags stay, but no part waits.
 static inline uint64_t tidings__call_with(uint64_t word, uint32_t server, uint32_t state) {
-    return (word & ~UINT64_C(0x3ffc0007)) | (uint64_t)(server & 0xfff) << 18 | state;
+    return (word & ~UINT64_C(0x7ffc0007)) | (uint64_t)(server & 0xfff) << 18 | state;
 }
 // The word that begins the next generation of an entry, without flags and server.
 static inline uint64_t tidings__call_anew(uint64_t word, uint32_t caller, uint32_t state) {
-    return (tidings__call_generation(word) + 1) << 30 | (uint64_t)(caller & 0xfff) << 6 | state;
+    return (tidings__call_generation(word) + 1) << 31 | (uint64_t)(caller & 0xfff) << 6 | state;
 }
-// A ticket names a call of one generation: 13…0 index, 63…30 generation.
+// A ticket names a call of one generation: 13…0 index, 63…31 generation.
 static inline uint64_t tidings__ticket(uint32_t index, uint64_t word) {
-    return (word & ~UINT64_C(0x3fffffff)) | (index & (TIDINGS__CALLS_MAX - 1));
+    return (word & ~UINT64_C(0x7fffffff)) | (index & (TIDINGS__CALLS_MAX - 1));
 }
 static inline uint32_t tidings__ticket_index(uint64_t ticket) { return (uint32_t)ticket & (TIDINGS__CALLS_MAX - 1); }
 // True if the call's word is of the ticket's generation.
-static inline bool tidings__ticket_of(uint64_t ticket, uint64_t word) { return (ticket ^ word) >> 30 == 0; }
+static inline bool tidings__ticket_of(uint64_t ticket, uint64_t word) { return (ticket ^ word) >> 31 == 0; }
 
 static inline uint64_t tidings__call_name(uint32_t entry, uint64_t generation) {
     return (entry & 0xffffff) | generation << 24;

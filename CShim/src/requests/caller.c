@@ -24,7 +24,15 @@ typedef struct own_call {
     uint64_t posted;          // its state when it was posted; 0: no call of this caller is in flight here
     uint32_t chunk;           // that holds the request, + 1; 0: none. Private: a peer may spoil the shared word
     uint32_t next, previous;  // in the order in which they were made
+    bool taken;               // its part was taken, and its server may not go on yet
+    bool unannounced;         // its server may go on, and was not told
 } own_call;
+
+// True if a call with this state, which the caller has not cancelled, has nothing for it.
+static bool in_work(uint64_t word, bool taken) {
+    const uint32_t state = tidings__call_state(word);
+    return state == TIDINGS__CALL_POSTED || (state == TIDINGS__CALL_CLAIMED && (taken || !(word & TIDINGS__CALL_PART)));
+}
 
 struct tidings_caller {
     tidings_center *center;
@@ -164,7 +172,8 @@ static void give_back(tidings_caller *caller, uint32_t index, uint64_t word) {
 // MARK: Calls in flight
 
 static void put_in(tidings_caller *caller, uint32_t index, uint64_t posted) {
-    caller->calls[index] = (own_call){posted, caller->calls[index].chunk, NONE, caller->last};
+    caller->calls[index] =
+        (own_call){.posted = posted, .chunk = caller->calls[index].chunk, .next = NONE, .previous = caller->last};
     if (caller->last == NONE)
         caller->first = index;
     else
@@ -327,7 +336,10 @@ int tidings_call(tidings_caller *caller, const void *payload, size_t size, const
 
 // MARK: Outcomes
 
-// If the call has ended, takes its outcome: 0. -EAGAIN without an error line: it has not ended. -ENOMEM.
+static void cancel(tidings_caller *caller, uint32_t index);
+
+// If the call has ended, takes its outcome: 0. -EAGAIN without an error line: it has not ended. -ENOMEM. A part that
+// waits is taken likewise, and the call stays in flight.
 static int take_outcome(tidings_caller *caller, uint32_t index, tidings_outcome *outcome) {
     tidings__segment *s = &caller->center->segment;
     tidings__call *call = &s->calls[index];
@@ -335,10 +347,11 @@ static int take_outcome(tidings_caller *caller, uint32_t index, tidings_outcome 
     const uint32_t state = tidings__call_state(word);
     const bool same = tidings__ticket_of(tidings__ticket(index, posted), word) &&
                       tidings__call_caller(word) == caller->center->participant;
-    if (same && (state == TIDINGS__CALL_POSTED || state == TIDINGS__CALL_CLAIMED)) return -EAGAIN;
+    if (same && in_work(word, caller->calls[index].taken)) return -EAGAIN;
+    const bool part = same && state == TIDINGS__CALL_CLAIMED;
     *outcome = (tidings_outcome){.error = -ECONNRESET, .id = tidings__ticket(index, posted), .payload = ""};
     if (same && state == TIDINGS__CALL_UNSERVED) outcome->error = -ECONNREFUSED;
-    if (same && state == TIDINGS__CALL_REPLIED) {
+    if (part || (same && state == TIDINGS__CALL_REPLIED)) {
         const uint64_t text = tidings__acquire(&call->reply_text), chunk = tidings__relaxed(&call->reply_chunk);
         const uint64_t held = tidings__reply_word(index, word);
         outcome->error = tidings__text_copy(s, text, chunk, s->call_bodies[index].reply, &caller->reply);
@@ -352,6 +365,17 @@ static int take_outcome(tidings_caller *caller, uint32_t index, tidings_outcome 
             outcome->size = tidings__call_size(text);
             outcome->payload = caller->reply.bytes;
         }
+    }
+    if (part && outcome->error) {
+        cancel(caller, index);
+        return 0;
+    }
+    if (part) {
+        outcome->more = caller->calls[index].taken = true;
+#ifndef MUTANT_PART_KEEPS_ITS_CHUNK  // Found by: interleaving a_reply_in_parts
+        tidings__reply_free(s, index, word);
+#endif
+        return 0;
     }
     take_out(caller, index);
     if (same)
@@ -395,13 +419,13 @@ static bool spin(tidings_caller *caller, uint64_t id, uint64_t deadline) {
     if (time == 0) return false;
     pthread_mutex_lock(&caller->lock);
     const uint32_t index = id ? in_flight(caller, id) : caller->first;
+    const bool taken = index != NONE && caller->calls[index].taken;
     pthread_mutex_unlock(&caller->lock);
     if (index == NONE) return false;
     const _Atomic uint64_t *state = &caller->center->segment.calls[index].state;
     uint64_t until = 0;
     for (uint32_t i = 1;; i++) {
-        const uint32_t at = tidings__call_state(tidings__acquire(state));
-        if (at != TIDINGS__CALL_POSTED && at != TIDINGS__CALL_CLAIMED) return true;
+        if (!in_work(tidings__acquire(state), taken)) return true;
         tidings__cpu_relax();
         if (i % 16 != 0) continue;
         if (tidings__relaxed(&caller->interrupted) || tidings__end_known(caller->center)) return true;
@@ -478,6 +502,46 @@ void tidings_caller_spin(tidings_caller *caller, uint32_t nanoseconds) { caller-
 void tidings_caller_interrupt(tidings_caller *caller) {
     tidings__set_release(&caller->interrupted, 1);
     tidings__nudge(&caller->sleeper);
+}
+
+// MARK: Going on
+
+// Under the lock. 0 or the error of a post.
+static int go_on(tidings_caller *caller, uint32_t index) {
+    own_call *call = &caller->calls[index];
+    _Atomic uint64_t *state = &caller->center->segment.calls[index].state;
+    uint64_t word = tidings__acquire(state);
+    if (call->taken) {
+        call->taken = false;
+        // Invariant C9. If the call has ended, its outcome waits.
+        call->unannounced = tidings__ticket_of(tidings__ticket(index, call->posted), word) &&
+                            word & TIDINGS__CALL_PART && tidings__cas(state, &word, word & ~TIDINGS__CALL_PART);
+    }
+    if (!call->unannounced) return 0;
+    const uint64_t ticket = tidings__ticket(index, call->posted);
+    const int error = tidings_post(caller->publisher, &ticket, sizeof ticket, NULL, NULL);
+    call->unannounced = error != 0;
+    return error;
+}
+
+int tidings_call_continue(tidings_caller *caller, uint64_t id) {
+    tidings__clear_error();
+    int error = own(caller);
+    if (error) return error;
+    pthread_mutex_lock(&caller->lock);
+    const uint32_t index = in_flight(caller, id);
+    if (index == NONE)
+        error = tidings__fail(ENOENT, "can't continue a call of \"%s\" in center \"%s\": no such call is in flight",
+                              name_of(caller), caller->center->segment.name);
+    else if (!caller->calls[index].taken && !caller->calls[index].unannounced)
+        error = tidings__fail(EINVAL,
+                              "can't continue a call of \"%s\" in center \"%s\": no part of its reply was taken; "
+                              "take one first",
+                              name_of(caller), caller->center->segment.name);
+    else
+        error = go_on(caller, index);
+    pthread_mutex_unlock(&caller->lock);
+    return error;
 }
 
 // MARK: Cancelling

@@ -16,7 +16,9 @@ struct tidings_server {
     uint32_t fork_epoch;
     // One thread at a time claims, replies or frees a call of this server.
     pthread_mutex_t lock;
-    uint64_t *claimed;  // the states of the calls that it has claimed, by index; 0: none
+    // The states of the calls that it has claimed, by index; 0: none. With TIDINGS__CALL_PART until the program was
+    // told that it may send the next part.
+    uint64_t *claimed;
     uint32_t capacity;
     // The calls that a search has found, in the order in which they were made.
     uint64_t *found;
@@ -24,9 +26,9 @@ struct tidings_server {
     bool held;  // it claims no call
     // A search is owed: before the first request, after one that failed, and for calls announced while it was held.
     bool to_search;
-    uint64_t searched_at;     // where the frontier was before the last search
-    bool cancelled;           // a call of this server may have been cancelled without a ticket
-    uint32_t cancelled_next;  // the index from which to look for it
+    uint64_t searched_at;  // where the frontier was before the last search
+    bool to_tell;          // a call of this server may have been cancelled or continued without a ticket
+    uint32_t tell_next;    // the index from which to look for it
     tidings__copied request;
 };
 
@@ -86,6 +88,18 @@ static void free_cancelled(tidings_server *server, uint32_t index, uint64_t clai
     (void)tidings__call_free(&server->center->segment, index, cancelled_word(claimed));
 }
 
+// Gives up a call that this server has claimed. `claimed`: its state, as this server knows it. True: it was posted
+// again.
+static bool give_up(tidings_server *server, uint32_t index, uint64_t claimed) {
+    tidings__segment *s = &server->center->segment;
+    // Its caller may have taken the part meanwhile.
+    if (tidings__call_give_up(s, index, claimed) ||
+        (claimed & TIDINGS__CALL_PART && tidings__call_give_up(s, index, claimed & ~TIDINGS__CALL_PART)))
+        return (claimed & TIDINGS__CALL_IDEMPOTENT) != 0;
+    free_cancelled(server, index, claimed);
+    return false;
+}
+
 void tidings_server_close(tidings_server *server) {
     if (!server) return;
     tidings_center *center = server->center;
@@ -93,14 +107,8 @@ void tidings_server_close(tidings_server *server) {
     const bool ours = server->observer && own(server) == 0;
     tidings_observer_close(server->observer);
     bool again = false;
-    for (uint32_t i = 0; ours && i < server->capacity; i++) {
-        const uint64_t word = server->claimed[i];
-        if (!word) continue;
-        if (tidings__call_give_up(s, i, word))
-            again |= (word & TIDINGS__CALL_IDEMPOTENT) != 0;
-        else
-            free_cancelled(server, i, word);
-    }
+    for (uint32_t i = 0; ours && i < server->capacity; i++)
+        if (server->claimed[i]) again |= give_up(server, i, server->claimed[i]);
     if (ours) {
         tidings__fence_full();
         tidings__calls_unserved(s, center->participant);
@@ -122,12 +130,8 @@ static int no_memory(const tidings_server *server) {
 }
 
 // Gives up a call that this server has claimed just now.
-static void give_up(tidings_server *server, uint32_t index, uint64_t claimed) {
-    if (tidings__call_give_up(&server->center->segment, index, claimed)) {
-        if (claimed & TIDINGS__CALL_IDEMPOTENT) tidings__calls_posted_again(server->center, server->name);
-    } else {
-        free_cancelled(server, index, claimed);
-    }
+static void refuse(tidings_server *server, uint32_t index, uint64_t claimed) {
+    if (give_up(server, index, claimed)) tidings__calls_posted_again(server->center, server->name);
 }
 
 // True if peers may have freed the chunk of a request: its caller has died.
@@ -174,7 +178,7 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
 #ifndef MUTANT_CLAIM_BY_THE_DEAD  // Found by: interleaving a_claim_beside_a_settlement
     if (!tidings__calls_allowed(center)) {
         // Peers take this participant for dead, or it exits. They may have settled its calls before this one.
-        give_up(server, index, claimed);
+        refuse(server, index, claimed);
         tidings__fence_full();
         tidings__calls_unserved(s, center->participant);
         return not_allowed(server);
@@ -197,7 +201,7 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
         return -EAGAIN;
     }
     if (error) {
-        give_up(server, index, claimed);
+        refuse(server, index, claimed);
         return no_memory(server);
     }
     server->claimed[index] = claimed;
@@ -213,14 +217,24 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
     return 0;
 }
 
-// If this server has call `index` and it was cancelled: frees it, and tells the program.
-static bool tell_cancelled(tidings_server *server, uint32_t index, tidings_request *request) {
+// If this server has call `index` and it was cancelled: frees it, and tells the program. It also tells the program if
+// the caller has taken a part.
+static bool tell(tidings_server *server, uint32_t index, tidings_request *request) {
     if (index >= server->capacity || !server->claimed[index]) return false;
-    const uint64_t word = cancelled_word(server->claimed[index]);
-    if (tidings__acquire(&server->center->segment.calls[index].state) != word) return false;
-    free_cancelled(server, index, server->claimed[index]);
-    server->claimed[index] = 0;
-    *request = (tidings_request){.kind = TIDINGS_REQUEST_CANCELLED, .id = tidings__ticket(index, word), .payload = ""};
+    const uint64_t claimed = server->claimed[index],
+                   word = tidings__acquire(&server->center->segment.calls[index].state);
+    int32_t kind;
+    if (word == cancelled_word(claimed)) {
+        free_cancelled(server, index, claimed);
+        server->claimed[index] = 0;
+        kind = TIDINGS_REQUEST_CANCELLED;
+    } else if (claimed & TIDINGS__CALL_PART && word == (claimed & ~TIDINGS__CALL_PART)) {
+        server->claimed[index] = word;
+        kind = TIDINGS_REQUEST_CONTINUED;
+    } else {
+        return false;
+    }
+    *request = (tidings_request){.kind = kind, .id = tidings__ticket(index, word), .payload = ""};
     return true;
 }
 
@@ -264,11 +278,11 @@ static int search(tidings_server *server) {
     return 0;
 }
 
-// What the cancelled calls, the last search and one that is owed have for the program. -EAGAIN: nothing.
+// What the cancelled and continued calls, the last search and one that is owed have for the program. -EAGAIN: nothing.
 static int take(tidings_server *server, tidings_request *request) {
-    for (; server->cancelled && server->cancelled_next < server->capacity; server->cancelled_next++)
-        if (tell_cancelled(server, server->cancelled_next, request)) return 0;
-    server->cancelled = false;
+    for (; server->to_tell && server->tell_next < server->capacity; server->tell_next++)
+        if (tell(server, server->tell_next, request)) return 0;
+    server->to_tell = false;
     while (!server->held) {
         while (server->found_next < server->found_count) {
             const int error = claim(server, server->found[server->found_next++], request);
@@ -290,13 +304,13 @@ static int look_at(tidings_server *server, const tidings_delivery *d, tidings_re
         memcpy(&ticket, d->payload, sizeof ticket);
     }
     if (ticket == TIDINGS__TICKET_SEARCH) {
-        // Calls that were posted before the last search were found by it. Cancelled calls are not what it looks for.
+        // Calls that were posted before the last search were found by it. It does not look for this server's calls.
         server->to_search |= d->kind != TIDINGS_DELIVERY_MESSAGE || (int64_t)(d->sequence - server->searched_at) >= 0;
-        server->cancelled = true;
-        server->cancelled_next = 0;
+        server->to_tell = true;
+        server->tell_next = 0;
         return take(server, request);
     }
-    if (tell_cancelled(server, tidings__ticket_index(ticket), request)) return 0;
+    if (tell(server, tidings__ticket_index(ticket), request)) return 0;
     if (!server->held) return claim(server, ticket, request);
     server->to_search = true;
     return -EAGAIN;
@@ -352,14 +366,21 @@ static int no_caller(const tidings_server *server) {
                          server->center->segment.name);
 }
 
-// Writes the reply, and ends the call with it. Under the lock.
-static int reply(tidings_server *server, uint32_t index, const void *payload, size_t size, uint64_t text) {
+// Writes the reply, and ends the call with it, unless it is a part. Under the lock.
+static int reply(tidings_server *server, uint32_t index, const void *payload, size_t size, uint64_t text, bool part) {
     tidings_center *center = server->center;
     tidings__segment *s = &center->segment;
     tidings__call *call = &s->calls[index];
     const uint64_t claimed = server->claimed[index];
     uint64_t word = claimed, chunk;
-    const uint64_t replied = tidings__call_with(word, center->participant, TIDINGS__CALL_REPLIED);
+    // Invariant C9. After its first part no other server receives the call: the caller would get parts twice.
+    const uint64_t replied = part ? (claimed & ~TIDINGS__CALL_IDEMPOTENT) | TIDINGS__CALL_PART
+                                  : tidings__call_with(claimed, center->participant, TIDINGS__CALL_REPLIED);
+    if (claimed & TIDINGS__CALL_PART)
+        return tidings__fail(EBUSY,
+                             "can't reply in center \"%s\": the caller has not taken the part before; wait for "
+                             "TIDINGS_REQUEST_CONTINUED",
+                             s->name);
     const int error = tidings__text_place(center, payload, size, 0, s->call_bodies[index].reply, &chunk);
     if (error) return error;
 #ifndef MUTANT_REPLY_CHUNK_NAMED_LATE  // Found by: interleaving a_server_dies_anywhere
@@ -374,8 +395,9 @@ static int reply(tidings_server *server, uint32_t index, const void *payload, si
     tidings__set_release(&call->reply_chunk, chunk);
 #endif
     tidings__set_relaxed(&call->reply_text, text);
-    server->claimed[index] = 0;
+    server->claimed[index] = part ? replied : 0;
     if (!tidings__cas(&call->state, &word, replied)) {
+        server->claimed[index] = 0;
 #ifndef MUTANT_LATE_REPLY_FREES_NOTHING  // Found by: interleaving a_reply_beside_a_cancellation
         uint64_t held = tidings__reply_word(index, claimed);
         if (chunk) (void)tidings__cas(&s->chunk_words[chunk - 1], &held, 0);
@@ -406,7 +428,7 @@ int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size
     const uint32_t index = tidings__ticket_index(id);
     pthread_mutex_lock(&server->lock);
     if (index < server->capacity && server->claimed[index] && tidings__ticket_of(id, server->claimed[index]))
-        error = reply(server, index, payload, size, text);
+        error = reply(server, index, payload, size, text, o->more);
     else
         error = no_caller(server);
     pthread_mutex_unlock(&server->lock);

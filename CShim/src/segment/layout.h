@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define TIDINGS__FORMAT_VERSION 6u
+#define TIDINGS__FORMAT_VERSION 7u
 #define TIDINGS__MAGIC UINT64_C(0x0073676e69646954)  // "Tidings" in little endian byte order
 // Bytes of a cache line on x86-64 and most ARM. Words are two lines apart where prefetching the neighbour line would
 // hurt.
@@ -292,7 +292,7 @@ typedef struct tidings__name {
 // - No lock: each change of `state` is one CAS of a value that carries the call's generation.
 // - Stale read: the CAS fails. Request and reply count only if `state` is unchanged after they were copied.
 typedef struct tidings__call {
-    // 2…0 state, 3 turn, 4 idempotent, 5 again, 17…6 caller, 29…18 server, 63…30 generation
+    // 2…0 state, 3 turn, 4 idempotent, 5 again, 17…6 caller, 29…18 server, 30 part, 63…31 generation
     _Alignas(TIDINGS__LINE) _Atomic uint64_t state;
     _Atomic uint64_t name;           // 23…0 name entry, 63…24 the entry's generation
     _Atomic uint64_t process;        // of the caller: 31…0 pid, 63…32 uid
@@ -320,6 +320,8 @@ typedef struct tidings__call_body {
 #define TIDINGS__CALL_TURN UINT64_C(0x8)
 #define TIDINGS__CALL_IDEMPOTENT UINT64_C(0x10)
 #define TIDINGS__CALL_AGAIN UINT64_C(0x20)  // a server has ended with it, and it is posted again
+// Only in CLAIMED: the server has sent a part of the reply, and the caller has not let it go on yet.
+#define TIDINGS__CALL_PART (UINT64_C(1) << 30)
 
 // MARK: The header
 

@@ -40,7 +40,7 @@ static inline uint64_t server_of(tidings_center *center, const char *name, uint3
 }
 
 static inline uint64_t call_word(uint64_t generation, uint32_t caller, uint32_t server, uint32_t state) {
-    return generation << 30 | (uint64_t)server << 18 | (uint64_t)caller << 6 | state;
+    return generation << 31 | (uint64_t)server << 18 | (uint64_t)caller << 6 | state;
 }
 
 // Writes call `index` of generation 5.

@@ -10,19 +10,19 @@
 // MARK: Words
 
 TEST(a_call_word_keeps_generation_caller_server_flags_and_state) {
-    const uint64_t word = call_word(0x3ffffffff, 0xfff, 0xabc, TIDINGS__CALL_CLAIMED) | IDEMPOTENT | AGAIN;
-    CHECK_EQUAL(tidings__call_generation(word), 0x3ffffffff);
+    const uint64_t word = call_word(0x1ffffffff, 0xfff, 0xabc, TIDINGS__CALL_CLAIMED) | IDEMPOTENT | AGAIN;
+    CHECK_EQUAL(tidings__call_generation(word), 0x1ffffffff);
     CHECK_EQUAL(tidings__call_caller(word), 0xfff);
     CHECK_EQUAL(tidings__call_server(word), 0xabc);
     CHECK_EQUAL(tidings__call_state(word), TIDINGS__CALL_CLAIMED);
     const uint64_t replied = tidings__call_with(word, 0x123, TIDINGS__CALL_REPLIED);
-    CHECK_EQUAL(replied, call_word(0x3ffffffff, 0xfff, 0x123, TIDINGS__CALL_REPLIED) | IDEMPOTENT | AGAIN);
+    CHECK_EQUAL(replied, call_word(0x1ffffffff, 0xfff, 0x123, TIDINGS__CALL_REPLIED) | IDEMPOTENT | AGAIN);
 }
 
 TEST(the_next_generation_of_a_call_has_no_server_and_no_flags) {
     const uint64_t word = call_word(7, 3, 5, TIDINGS__CALL_REPLIED) | IDEMPOTENT | AGAIN;
     CHECK_EQUAL(tidings__call_anew(word, 2, TIDINGS__CALL_IDLE), call_word(8, 2, 0, TIDINGS__CALL_IDLE));
-    CHECK_EQUAL(tidings__call_anew(call_word(0x3ffffffff, 1, 1, 7), 0, TIDINGS__CALL_FREE), 0);
+    CHECK_EQUAL(tidings__call_anew(call_word(0x1ffffffff, 1, 1, 7), 0, TIDINGS__CALL_FREE), 0);
 }
 
 TEST(a_ticket_is_of_one_index_and_generation) {
@@ -356,7 +356,7 @@ TEST(the_chunk_of_a_reply_is_freed_by_its_own_call_alone) {
     const uint64_t word = put_call(s, 3, 0, 1, 2, TIDINGS__CALL_REPLIED), held = tidings__reply_word(3, word);
     s->calls[3].reply_chunk = 2;
     s->chunk_words[1] = held;
-    tidings__reply_free(s, 3, word + (UINT64_C(1) << 30));
+    tidings__reply_free(s, 3, word + (UINT64_C(1) << 31));
     CHECK_EQUAL(s->chunk_words[1], held);
     s->calls[3].state = tidings__call_anew(word, 1, TIDINGS__CALL_IDLE);
     tidings__reply_free(s, 3, word);

@@ -62,7 +62,7 @@ TEST(a_ticket_of_another_call_claims_nothing) {
     const uint64_t tickets[] = {tidings__ticket(4, word),
                                 tidings__ticket(16383, word),
                                 tidings__ticket(100, word),
-                                tidings__ticket(3, word + (UINT64_C(1) << 30)),
+                                tidings__ticket(3, word + (UINT64_C(1) << 31)),
                                 0,
                                 UINT64_MAX - 1};
     for (int i = 0; i < 6; i++) {
