@@ -13,6 +13,9 @@ struct Request: ParsableCommand {
               tidings request com.example.render --json '{"page": 3}' --timeout 2s
               jq -n '{page: 3}' | tidings request com.example.render --json -
 
+            With --stream it prints each reply of a server that sends several, one on each line, and asks for the next \
+            one when that is printed.
+
             Fails with status 1 at once if no process serves the name, and as soon as its server ends without a reply. \
             Without --timeout it waits for a reply without end.
             """)
@@ -26,11 +29,14 @@ struct Request: ParsableCommand {
     var json: String?
 
     @Option(
-        help: ArgumentHelp("How long to wait for the reply: 3, 3s, 250ms. Then the status is 2.", valueName: "seconds"))
+        help: ArgumentHelp("How long to wait for a reply: 3, 3s, 250ms. Then the status is 2.", valueName: "seconds"))
     var timeout: Seconds?
 
     @Flag(help: "If the server ends without a reply, another one may carry out the request again.")
     var idempotent = false
+
+    @Flag(help: "Print any number of replies.")
+    var stream = false
 
     func validate() throws {
         if let json, json != "-", !isJSON(json) {
@@ -43,12 +49,20 @@ struct Request: ParsableCommand {
         // A center without processes has no server: it is not created.
         let center = try options.openExisting()
         do {
-            let reply = try blocking { [self] in
-                try await center.request(
-                    name: Center.Name(name), payload: text.map { .json($0) } ?? .empty,
-                    timeout: timeout.map { .seconds($0.value) }, options: .init(idempotent: idempotent))
+            try blocking { [self] in
+                let (name, payload) = (Center.Name(name), text.map { Center.RawPayload.json($0) } ?? .empty)
+                let timeout = timeout.map { Duration.seconds($0.value) }
+                let options = Center.RequestOptions(idempotent: idempotent)
+                if stream {
+                    for try await reply in center.replies(
+                        name: name, payload: payload, timeout: timeout, options: options)
+                    { try Terminal.print(reply.json.printable) }
+                } else {
+                    let reply = try await center.request(
+                        name: name, payload: payload, timeout: timeout, options: options)
+                    try Terminal.print(reply.json.printable)
+                }
             }
-            try Terminal.print(reply.json.printable)
         } catch let error as SharedNotificationError where error.code == .timedOut {
             Terminal.note(error.message)
             throw ExitCode(2)

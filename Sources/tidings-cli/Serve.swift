@@ -15,6 +15,11 @@ struct Serve: ParsableCommand {
               tidings serve com.example.render --exec 'jq .page | xargs render'
               tidings request com.example.render --json '{"page": 3}' --timeout 2s
 
+            With --lines each line that it prints is a reply, sent when the caller has asked for it:
+
+              tidings serve com.example.log --lines --exec 'journalctl -f'
+              tidings request com.example.log --stream
+
             Several servers may serve one name; one of them receives each request. If the caller stops waiting, \
             SIGTERM ends the command. Standard error reports when the name is served.
 
@@ -35,6 +40,10 @@ struct Serve: ParsableCommand {
             """, valueName: "command"))
     var exec: String
 
+    @Flag(
+        help: "Send each line that the command prints as a reply of its own. \"tidings request --stream\" prints them.")
+    var lines = false
+
     @Option(
         help: ArgumentHelp(
             "How many requests to handle at a time. Default: the number of processors.", valueName: "n"))
@@ -53,8 +62,9 @@ struct Serve: ParsableCommand {
         }
         let limit = Int(clamping: try center.statistics.maximumPayloadSize)
         let server = try center.serve(name: Center.Name(name), options: .init(concurrency: concurrency)) {
-            [name, exec] payload, envelope in
-            try await ServedCommand.run(exec, for: payload, of: name, envelope, limit: limit)
+            [name, exec, lines] payload, envelope, writer in
+            try await ServedCommand.run(
+                exec, for: payload, of: name, envelope, limit: limit, writingLinesTo: lines ? writer : nil)
         }
         Terminal.note("serving \(name) in center \(options.center)")
         let reason = finish.wait()

@@ -12,8 +12,7 @@ final class CallerHandle: @unchecked Sendable {
 
     struct Outcome: Sendable {
         enum Kind: Sendable {
-            /// The reply's code, and its payload.
-            case reply(UInt16, SharedNotificationCenter.RawPayload)
+            case reply(Reply)
             case serverEnded
             case noServer
             case damaged
@@ -21,6 +20,13 @@ final class CallerHandle: @unchecked Sendable {
         }
         var id: UInt64
         var kind: Kind
+    }
+
+    struct Reply: Sendable {
+        var code: UInt16
+        var payload: SharedNotificationCenter.RawPayload
+        /// A part of the reply: the call is still in flight.
+        var isPart: Bool
     }
 
     enum Next {
@@ -80,12 +86,21 @@ final class CallerHandle: @unchecked Sendable {
         switch -raw.error {
         case 0:
             let bytes = Array(UnsafeRawBufferPointer(start: raw.payload, count: raw.size))
-            kind = .reply(raw.code, .init(format: .init(rawValue: raw.format), bytes: bytes))
+            kind = .reply(
+                Reply(
+                    code: raw.code, payload: .init(format: .init(rawValue: raw.format), bytes: bytes),
+                    isPart: raw.more))
         case ECONNREFUSED: kind = .noServer
         case EBADMSG: kind = .damaged
         default: kind = .serverEnded
         }
         return Outcome(id: raw.id, kind: kind)
+    }
+
+    /// Lets the server send the next part, after one was taken. Never waits.
+    func goOn(_ id: UInt64) throws(SharedNotificationError) {
+        let result = tidings_call_continue(caller, id)
+        guard result == 0 else { throw SharedNotificationError(errno: -result, users: .full) }
     }
 
     /// Cancels a call. Does nothing if it has ended.

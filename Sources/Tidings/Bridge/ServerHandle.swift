@@ -21,6 +21,8 @@ final class ServerHandle: @unchecked Sendable {
     enum Outcome {
         case request(Request)
         case cancelled(UInt64)
+        /// The caller wants the next part of the reply.
+        case continued(UInt64)
         case interrupted
         case failed(SharedNotificationError)
     }
@@ -41,13 +43,14 @@ final class ServerHandle: @unchecked Sendable {
         server = opened
     }
 
-    /// Waits for the next request or cancellation, without a deadline.
+    /// Waits for the next request, cancellation or continuation, without a deadline.
     func next() -> Outcome {
         var raw = tidings_request()
         while true {
             let result = tidings_server_next(server, -1, &raw)
             switch -result {
             case 0 where raw.kind == Int32(TIDINGS_REQUEST_CANCELLED): return .cancelled(raw.id)
+            case 0 where raw.kind == Int32(TIDINGS_REQUEST_CONTINUED): return .continued(raw.id)
             case 0:
                 let bytes = Array(UnsafeRawBufferPointer(start: raw.payload, count: raw.size))
                 let poster = SharedNotificationCenter.Poster(
@@ -65,7 +68,7 @@ final class ServerHandle: @unchecked Sendable {
         }
     }
 
-    /// Whether the server receives only cancellations, from the next ``next()`` on.
+    /// Whether the server receives no new requests, from the next ``next()`` on.
     func hold(_ isHeld: Bool) {
         tidings_server_hold(server, isHeld)
     }
@@ -83,9 +86,26 @@ final class ServerHandle: @unchecked Sendable {
         }
     }
 
-    private static func send(_ reply: Reply, to id: UInt64, by server: OpaquePointer) -> Int32 {
+    /// Sends a part of the reply, and another one is to follow. The caller has asked for it.
+    ///
+    /// - Returns: false: no caller waits for it.
+    func send(part payload: SharedNotificationCenter.RawPayload, to id: UInt64) throws(SharedNotificationError) -> Bool
+    {
+        try lock.withLock { () throws(SharedNotificationError) in
+            guard let server else { return false }
+            let result = Self.send(Reply(code: ReplyCode.reply, payload: payload), to: id, isPart: true, by: server)
+            if -result == ECANCELED { return false }
+            guard result == 0 else { throw SharedNotificationError(errno: -result, users: .full) }
+            return true
+        }
+    }
+
+    private static func send(
+        _ reply: Reply, to id: UInt64, isPart: Bool = false, by server: OpaquePointer
+    ) -> Int32 {
         var options = tidings_reply_options()
         options.code = reply.code
+        options.more = isPart
         options.format = reply.payload.format.rawValue
         return reply.payload.bytes.withUnsafeBytes { tidings_reply(server, id, $0.baseAddress, $0.count, &options) }
     }
@@ -129,6 +149,8 @@ enum ReplyCode {
     static let failure: UInt16 = 1
     /// The payload is a text: why the server has no reply.
     static let failed: UInt16 = 2
+    /// The parts before were the reply. There is no payload.
+    static let end: UInt16 = 3
 }
 
 extension String {

@@ -44,8 +44,47 @@ extension SharedNotificationCenter {
         _ type: R.Type = R.self, options: ServerOptions = ServerOptions(),
         using handler: @escaping @Sendable (R, RequestEnvelope) async throws -> R.Reply
     ) throws(SharedNotificationError) -> Server {
+        try answer(type, options) { request, envelope, _ in
+            .reply(try R.payload(answering: try await handler(request, envelope)))
+        }
+    }
+
+    /// Serves a type of requests by several replies to each: the handler writes one after the other.
+    ///
+    /// ```swift
+    /// struct Search: SharedNotificationCenter.Request { typealias Reply = String; var text: String }
+    /// let center = try SharedNotificationCenter(named: "com.example.viewer")
+    /// let server = try center.serve(Search.self) { search, envelope, writer in
+    ///     for page in 1...3 { try await writer.write("\(search.text) on page \(page)") }
+    /// }
+    /// ```
+    ///
+    /// A caller receives the replies by ``replies(to:timeout:options:)``, in the order in which they were written. They
+    /// end when the handler returns, or throws. Back-pressure: `write` waits until the caller has asked for that reply.
+    /// If the caller stops, the task is cancelled, and `write` throws `CancellationError`. After the first reply the
+    /// request is not idempotent any more. If this server dies then, the caller catches `.serverEnded`, and a reply
+    /// that the caller has not received may be lost.
+    ///
+    /// All else is as for the handler that returns one reply.
+    ///
+    /// - Throws: as ``serve(_:options:using:)``.
+    public func serve<R: Request>(
+        _ type: R.Type = R.self, options: ServerOptions = ServerOptions(),
+        writing handler: @escaping @Sendable (R, RequestEnvelope, ReplyWriter<R.Reply>) async throws -> Void
+    ) throws(SharedNotificationError) -> Server {
+        try answer(type, options) { request, envelope, parts in
+            try await handler(
+                request, envelope, ReplyWriter { try await parts.send(R.payload(answering: $0)) })
+            return .end
+        }
+    }
+
+    private func answer<R: Request>(
+        _ type: R.Type, _ options: ServerOptions,
+        by handler: @escaping @Sendable (R, RequestEnvelope, ReplyParts) async throws -> ServerHandle.Reply
+    ) throws(SharedNotificationError) -> Server {
         let diagnostics = core.diagnostics
-        return try serve(R.name, options: options) { payload, envelope in
+        return try serve(R.name, options: options) { payload, envelope, parts in
             let request: R
             do {
                 request = try payload.message(R.self)
@@ -57,7 +96,7 @@ extension SharedNotificationCenter {
                 return .failed("the request does not decode as \(R.self): \(error)")
             }
             do {
-                return .reply(try R.payload(answering: try await handler(request, envelope)))
+                return try await handler(request, envelope, parts)
             } catch let failure as R.Failure {
                 return (try? .failure(R.payload(answering: failure))) ?? .failed("\(failure)")
             } catch {
@@ -66,13 +105,20 @@ extension SharedNotificationCenter {
         }
     }
 
-    /// Serves a name, without types. For the command.
+    /// Serves a name, without types. For the command. The handler writes replies and returns the last one, or `nil`.
     package func serve(
         name: Name, options: ServerOptions,
-        using handler: @escaping @Sendable (RawPayload, RequestEnvelope) async throws -> RawPayload
+        using handler:
+            @escaping @Sendable (RawPayload, RequestEnvelope, ReplyWriter<RawPayload>) async throws ->
+            RawPayload?
     ) throws(SharedNotificationError) -> Server {
-        try serve(name, options: options) { payload, envelope in
-            do { return .reply(try await handler(payload, envelope)) } catch { return .failed("\(error)") }
+        try serve(name, options: options) { payload, envelope, parts in
+            do {
+                let reply = try await handler(payload, envelope, ReplyWriter { try await parts.send($0) })
+                return reply.map { .reply($0) } ?? .end
+            } catch {
+                return .failed("\(error)")
+            }
         }
     }
 
@@ -155,21 +201,93 @@ extension SharedNotificationCenter {
     public func request<R: Request>(
         _ request: R, timeout: Duration? = nil, options: RequestOptions = RequestOptions()
     ) async throws -> R.Reply {
-        let payload: RawPayload
+        let reply = try await oneReply(to: R.name, try encoded(request), timeout, options)
+        return try decodedReply(reply, of: R.self)
+    }
+
+    /// Makes a request, and receives the replies of a server that sends any number of them.
+    ///
+    /// ```swift
+    /// struct Search: SharedNotificationCenter.Request { typealias Reply = String; var text: String }
+    /// let center = try SharedNotificationCenter(named: "com.example.viewer")
+    /// for try await line in center.replies(to: Search(text: "blue"), timeout: .seconds(2)) { print(line) }
+    /// ```
+    ///
+    /// The request is made when the iteration asks for the first reply. Each iteration makes one of its own. Promise:
+    /// the replies arrive in order, none twice. The iteration ends after the last one, or throws what
+    /// ``request(_:timeout:options:)`` throws. The server sends the next reply when the iteration has asked for it. So
+    /// a slow consumer slows the server, and nothing queues. When the iteration stops early, by `break` or by the
+    /// cancellation of its task, the server's task is cancelled. A server that answers with one reply is a sequence of
+    /// one.
+    ///
+    /// - Parameters:
+    ///   - request: what to ask.
+    ///   - timeout: how long to wait for each reply, from when the iteration asks for it; `nil`: without end.
+    ///   - options: whether the request may be carried out twice, if its server ends before its first reply.
+    /// - Returns: the replies.
+    public func replies<R: Request>(
+        to request: R, timeout: Duration? = nil, options: RequestOptions = RequestOptions()
+    ) -> some AsyncSequence<R.Reply, any Error> {
+        Replies {
+            let requested = try self.encoded(request)
+            return self.repliesOnce(to: R.name, requested, timeout, options) { try self.decodedReply($0, of: R.self) }
+        }
+    }
+
+    private func encoded<R: Request>(_ request: R) throws(SharedNotificationError) -> RawPayload {
         do {
-            payload = try RawPayload(inItsEncoding: request)
+            return try RawPayload(inItsEncoding: request)
         } catch {
             throw SharedNotificationError(
                 .encodingFailed,
                 message: "can't request \"\(R.name)\" in center \"\(name)\": its encoder failed: \(error)",
                 underlyingError: error)
         }
-        let answer = try await callers.request(R.name, payload, timeout: timeout, options)
-        switch answer.code {
-        case ReplyCode.reply: return try decoded(R.Reply.self, answer.payload, of: R.self)
+    }
+
+    private func decodedReply<R: Request>(_ reply: CallerHandle.Reply, of request: R.Type) throws -> R.Reply {
+        switch reply.code {
+        case ReplyCode.reply: return try decoded(R.Reply.self, reply.payload, of: R.self)
         case ReplyCode.failure where R.Failure.self != Never.self:
-            throw try decoded(R.Failure.self, answer.payload, of: R.self)
-        case let code: throw serverFailed(R.name, code, answer.payload)
+            throw try decoded(R.Failure.self, reply.payload, of: R.self)
+        case let code: throw serverFailed(R.name, code, reply.payload)
+        }
+    }
+
+    private func oneReply(
+        to request: Name, _ payload: RawPayload, _ timeout: Duration?, _ options: RequestOptions
+    ) async throws -> CallerHandle.Reply {
+        let (reply, open) = try await callers.request(request, payload, timeout: timeout, options)
+        guard reply.isPart || reply.code == ReplyCode.end else { return reply }
+        open.cancel()
+        throw SharedNotificationError(
+            .decodingFailed,
+            message: """
+                can't get one reply to "\(request)" in center "\(name)": its server sends any number of them; receive \
+                them by replies(to:)
+                """)
+    }
+
+    private func repliesOnce<Reply>(
+        to request: Name, _ payload: RawPayload, _ timeout: Duration?, _ options: RequestOptions,
+        _ decode: @escaping (CallerHandle.Reply) throws -> Reply
+    ) -> Replies<Reply>.Source {
+        let open = OpenRequest()
+        return {
+            guard !open.isOver else { return nil }
+            let reply: CallerHandle.Reply
+            do {
+                if let request = open.request {
+                    reply = try await self.callers.next(of: request, timeout: timeout)
+                } else {
+                    (reply, open.request) = try await self.callers.request(request, payload, timeout: timeout, options)
+                }
+            } catch {
+                open.isOver = true
+                throw error
+            }
+            open.isOver = !reply.isPart
+            return reply.code == ReplyCode.end ? nil : try decode(reply)
         }
     }
 
@@ -177,9 +295,19 @@ extension SharedNotificationCenter {
     package func request(
         name: Name, payload: RawPayload, timeout: Duration?, options: RequestOptions
     ) async throws -> RawPayload {
-        let answer = try await callers.request(name, payload, timeout: timeout, options)
-        guard answer.code == ReplyCode.reply else { throw serverFailed(name, answer.code, answer.payload) }
-        return answer.payload
+        try rawReply(try await oneReply(to: name, payload, timeout, options), of: name)
+    }
+
+    /// The replies to a request of a name, without types. For the command.
+    package func replies(
+        name: Name, payload: RawPayload, timeout: Duration?, options: RequestOptions
+    ) -> some AsyncSequence<RawPayload, any Error> {
+        Replies { self.repliesOnce(to: name, payload, timeout, options) { try self.rawReply($0, of: name) } }
+    }
+
+    private func rawReply(_ reply: CallerHandle.Reply, of request: Name) throws(SharedNotificationError) -> RawPayload {
+        guard reply.code == ReplyCode.reply else { throw serverFailed(request, reply.code, reply.payload) }
+        return reply.payload
     }
 
     private func decoded<R: Request, Value: Decodable>(
@@ -209,6 +337,7 @@ extension SharedNotificationCenter {
 extension ServerHandle.Reply {
     fileprivate typealias RawPayload = SharedNotificationCenter.RawPayload
 
+    fileprivate static let end = Self(code: ReplyCode.end, payload: .empty)
     fileprivate static func reply(_ payload: RawPayload) -> Self { Self(code: ReplyCode.reply, payload: payload) }
     fileprivate static func failure(_ payload: RawPayload) -> Self { Self(code: ReplyCode.failure, payload: payload) }
     /// - Parameter why: of any length. At most 1,000 bytes are sent.

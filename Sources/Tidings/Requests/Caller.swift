@@ -3,11 +3,12 @@ import Glibc
 /// The calls of one name in one center: the thread that takes their outcomes, and the requests that wait.
 ///
 /// The thread sleeps without a timer, unless calls with a timeout are in flight or were a moment ago. Calls are made
-/// and cancelled with the lock held, so an outcome finds its request, or the request has been cancelled.
+/// and cancelled with the lock held, so an outcome finds its request, or the request has been cancelled. Of a reply in
+/// parts, a part is taken when it is there, and its server goes on when the program asks for the next one.
 final class Caller: @unchecked Sendable {
     // Sendable: the properties that change are accessed only with the lock held.
 
-    /// What became of a call.
+    /// What became of a call, or a part of its reply.
     enum Ending: Sendable {
         case outcome(CallerHandle.Outcome.Kind)
         case timedOut
@@ -20,15 +21,18 @@ final class Caller: @unchecked Sendable {
     /// One request. Its properties are guarded by the caller's lock.
     final class Call: @unchecked Sendable {
         // Sendable: for that reason.
-        fileprivate let deadline: UInt64
         fileprivate var id: UInt64 = 0
         fileprivate var isCancelled = false
-        fileprivate var continuation: UnsafeContinuation<Ending, Never>?
+        fileprivate var wait: Wait?
+        /// Came while no wait was there: the call ended between two parts.
+        fileprivate var early: Ending?
+    }
 
-        /// - Parameter deadline: as `Lock.now`.
-        init(deadline: UInt64) {
-            self.deadline = deadline
-        }
+    /// The program's wait for an outcome or a part.
+    fileprivate struct Wait {
+        /// As `Lock.now`.
+        var deadline: UInt64
+        var continuation: UnsafeContinuation<Ending, Never>
     }
 
     /// The least time between two checks for calls that have timed out, in nanoseconds: 1 ms is well below what a
@@ -72,41 +76,67 @@ final class Caller: @unchecked Sendable {
 
     // MARK: Calling
 
-    /// Makes the call, and resumes the continuation with its ending. Never waits.
+    /// Makes the call, and resumes the continuation with its ending or first part. Never waits.
+    ///
+    /// - Parameter deadline: as `Lock.now`.
     func make(
-        _ call: Call, _ payload: SharedNotificationCenter.RawPayload, isIdempotent: Bool,
+        _ call: Call, _ payload: SharedNotificationCenter.RawPayload, isIdempotent: Bool, deadline: UInt64,
         _ continuation: UnsafeContinuation<Ending, Never>
     ) {
         let ending = lock.withLock { () -> Ending? in
             if call.isCancelled { return .cancelled }
             guard !isOver else { return .notMade(Self.over) }
-            if call.deadline <= Lock.now { return .timedOut }
+            if deadline <= Lock.now { return .timedOut }
             lastUse = Lock.now
             do throws(SharedNotificationError) {
                 call.id = try handle.call(payload, isIdempotent: isIdempotent)
             } catch {
                 return .notMade(error)
             }
-            call.continuation = continuation
             calls[call.id] = call
-            if call.deadline < due {
-                due = call.deadline
-                handle.interrupt()
-            }
+            wait(for: call, Wait(deadline: deadline, continuation: continuation))
             return nil
         }
         if let ending { continuation.resume(returning: ending) }
     }
 
-    /// Cancels the call, which may not be made yet.
+    /// After a part: lets the server go on, and resumes the continuation with the next part or the ending. Never waits.
+    func goOn(_ call: Call, deadline: UInt64, _ continuation: UnsafeContinuation<Ending, Never>) {
+        let ending = lock.withLock { () -> Ending? in
+            if call.isCancelled { return .cancelled }
+            if let early = call.early { return early }
+            do throws(SharedNotificationError) {
+                try handle.goOn(call.id)
+            } catch {
+                calls[call.id] = nil
+                handle.cancel(call.id)
+                return .failed(error)
+            }
+            wait(for: call, Wait(deadline: deadline, continuation: continuation))
+            return nil
+        }
+        if let ending { continuation.resume(returning: ending) }
+    }
+
+    /// With the lock held.
+    private func wait(for call: Call, _ wait: Wait) {
+        call.wait = wait
+        guard wait.deadline < due else { return }
+        due = wait.deadline
+        handle.interrupt()
+    }
+
+    /// Cancels the call, which may not be made yet, or may have ended.
     func cancel(_ call: Call) {
-        let continuation = lock.withLock { () -> UnsafeContinuation<Ending, Never>? in
+        // In a forked child the lock may be held.
+        guard generation == Forking.generation else { return }
+        let wait = lock.withLock { () -> Wait? in
             call.isCancelled = true
             guard calls.removeValue(forKey: call.id) != nil else { return nil }
             handle.cancel(call.id)
-            return call.takeContinuation()
+            return call.takeWait()
         }
-        continuation?.resume(returning: .cancelled)
+        wait?.continuation.resume(returning: .cancelled)
     }
 
     /// The caller has ended with its center, or was closed because others were used since.
@@ -166,54 +196,65 @@ final class Caller: @unchecked Sendable {
     }
 
     private func ended(_ outcome: CallerHandle.Outcome) {
-        let continuation = lock.withLock { () -> UnsafeContinuation<Ending, Never>? in
+        let wait = lock.withLock { () -> Wait? in
             if case .noMemory = outcome.kind { handle.cancel(outcome.id) }
-            return calls.removeValue(forKey: outcome.id)?.takeContinuation()
+            return take(outcome)
         }
-        continuation?.resume(returning: .outcome(outcome.kind))
+        wait?.continuation.resume(returning: .outcome(outcome.kind))
+    }
+
+    /// The wait that this outcome or part ends. With the lock held.
+    private func take(_ outcome: CallerHandle.Outcome) -> Wait? {
+        guard let call = calls[outcome.id] else { return nil }
+        if case .reply(let reply) = outcome.kind, reply.isPart { return call.takeWait() }
+        calls[outcome.id] = nil
+        if call.wait == nil { call.early = .outcome(outcome.kind) }
+        return call.takeWait()
     }
 
     /// Ends the calls that have timed out, and finds the next deadline.
     private func endLate() {
-        let endings = lock.withLock { () -> [(UnsafeContinuation<Ending, Never>?, Ending)] in
+        let endings = lock.withLock { () -> [(Wait?, Ending)] in
             let now = Lock.now
             guard due <= now else { return [] }
             due = .max
-            var endings: [(UnsafeContinuation<Ending, Never>?, Ending)] = []
+            var late: [UInt64] = []
             for (id, call) in calls {
-                guard call.deadline <= now else {
-                    due = min(due, max(call.deadline, now + Self.pause))
-                    continue
-                }
-                // A reply that is there counts.
-                if let outcome = handle.outcome(of: id) {
-                    endings.append((call.takeContinuation(), .outcome(outcome.kind)))
+                guard let deadline = call.wait?.deadline else { continue }
+                if deadline <= now {
+                    late.append(id)
                 } else {
-                    handle.cancel(id)
-                    endings.append((call.takeContinuation(), .timedOut))
+                    due = min(due, max(deadline, now + Self.pause))
                 }
             }
-            calls = calls.filter { $1.continuation != nil }
-            return endings
+            return late.map { id in
+                // A reply that is there counts.
+                if let outcome = handle.outcome(of: id) { return (take(outcome), .outcome(outcome.kind)) }
+                handle.cancel(id)
+                return (calls.removeValue(forKey: id)?.takeWait(), .timedOut)
+            }
         }
-        for (continuation, ending) in endings { continuation?.resume(returning: ending) }
+        for (wait, ending) in endings { wait?.continuation.resume(returning: ending) }
     }
 
     private func close(_ ending: Ending) {
-        let waiting = lock.withLock {
+        let waits = lock.withLock {
             isOver = true
             defer { calls = [:] }
-            return calls.values.map { $0.takeContinuation() }
+            return calls.values.map { call in
+                if call.wait == nil { call.early = ending }
+                return call.takeWait()
+            }
         }
         // With `isOver`, no other thread uses the handle.
         handle.close()
-        for continuation in waiting { continuation?.resume(returning: ending) }
+        for wait in waits { wait?.continuation.resume(returning: ending) }
     }
 }
 
 extension Caller.Call {
-    fileprivate func takeContinuation() -> UnsafeContinuation<Caller.Ending, Never>? {
-        defer { continuation = nil }
-        return continuation
+    fileprivate func takeWait() -> Caller.Wait? {
+        defer { wait = nil }
+        return wait
     }
 }

@@ -28,36 +28,68 @@ final class Callers: Sendable {
     /// How many are open. For tests.
     var count: Int { callers.withLock { $0.count } }
 
-    /// Makes a request, and waits for its reply without a thread of the program.
+    /// A request that was made, whose server may send further parts of the reply.
+    struct Open: Sendable {
+        fileprivate let name: Name
+        fileprivate let caller: Caller
+        fileprivate let call = Caller.Call()
+
+        /// Ends the request, unless it has ended.
+        func cancel() {
+            caller.cancel(call)
+        }
+    }
+
+    /// Makes a request, and waits for its reply, or the first part, without a thread of the program.
     ///
     /// - Throws: ``SharedNotificationError``, or `CancellationError`.
     func request(
         _ name: Name, _ payload: RawPayload, timeout: Duration?, _ options: SharedNotificationCenter.RequestOptions
-    ) async throws -> (code: UInt16, payload: RawPayload) {
+    ) async throws -> (reply: CallerHandle.Reply, request: Open) {
         try core.refuseIfForked("call a server in")
-        let deadline = timeout.map { Lock.now.advanced(by: $0) } ?? .max
+        let deadline = Lock.now.advanced(by: timeout)
         var attempts = CenterLink.attempts
         while true {
-            let caller = try await caller(for: name)
-            let call = Caller.Call(deadline: deadline)
-            let ending = await withTaskCancellationHandler {
-                await withUnsafeContinuation {
-                    caller.make(call, payload, isIdempotent: options.isIdempotent, $0)
-                }
-            } onCancel: {
-                caller.cancel(call)
+            let open = Open(name: name, caller: try await caller(for: name))
+            let ending = await waiting(for: open) {
+                open.caller.make(open.call, payload, isIdempotent: options.isIdempotent, deadline: deadline, $0)
             }
-            switch ending {
-            case .outcome(.reply(let code, let payload)): return (code, payload)
-            case .notMade(let error):
+            if case .notMade(let error) = ending, error.code == .removed, attempts > 1 {
                 attempts -= 1
-                guard error.code == .removed, attempts > 0 else { throw error }
-                try await renew(caller, after: error)
-            case .failed(let error): throw error
-            case .cancelled: throw CancellationError()
-            case .timedOut: throw timedOut(name, timeout ?? .zero)
-            case .outcome(let other): throw self.error(name, other, caller.center)
+                try await renew(open.caller, after: error)
+            } else {
+                return (try reply(ending, to: open, timeout), open)
             }
+        }
+    }
+
+    /// After a part: waits for the next one, or for the end of the reply. As ``request(_:_:timeout:_:)``.
+    func next(of open: Open, timeout: Duration?) async throws -> CallerHandle.Reply {
+        try core.refuseIfForked("call a server in")
+        let deadline = Lock.now.advanced(by: timeout)
+        let ending = await waiting(for: open) { open.caller.goOn(open.call, deadline: deadline, $0) }
+        return try reply(ending, to: open, timeout)
+    }
+
+    private func waiting(
+        for open: Open, _ begin: (UnsafeContinuation<Caller.Ending, Never>) -> Void
+    ) async -> Caller.Ending {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { begin($0) }
+        } onCancel: {
+            open.cancel()
+        }
+    }
+
+    private func reply(
+        _ ending: Caller.Ending, to open: Open, _ timeout: Duration?
+    ) throws -> CallerHandle.Reply {
+        switch ending {
+        case .outcome(.reply(let reply)): return reply
+        case .outcome(let other): throw error(open.name, other, open.caller.center)
+        case .notMade(let error), .failed(let error): throw error
+        case .cancelled: throw CancellationError()
+        case .timedOut: throw timedOut(open.name, timeout ?? .zero)
         }
     }
 
@@ -160,8 +192,9 @@ final class Callers: Sendable {
 }
 
 extension UInt64 {
-    /// The time so much later, or the last one that there is.
-    fileprivate func advanced(by duration: Duration) -> UInt64 {
+    /// The time so much later, or the last one that there is. `nil`: without end.
+    fileprivate func advanced(by duration: Duration?) -> UInt64 {
+        guard let duration else { return .max }
         let (seconds, attoseconds) = duration.components
         guard seconds >= 0, attoseconds >= 0 else { return self }
         let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)

@@ -3,13 +3,18 @@ import Glibc
 /// One server: the thread that receives its requests, and the tasks in which its handler runs.
 ///
 /// Only the thread uses the C server, except for replies. It sleeps without a timer. While the server has as many
-/// requests as it handles at a time, the thread receives cancellations alone.
+/// requests as it handles at a time, the thread receives no new ones.
 final class RequestServer: @unchecked Sendable {
     // Sendable: the properties that change are accessed only with the lock held.
     typealias Name = SharedNotificationCenter.Name
     typealias Handler =
-        @Sendable (SharedNotificationCenter.RawPayload, SharedNotificationCenter.RequestEnvelope) async ->
+        @Sendable (SharedNotificationCenter.RawPayload, SharedNotificationCenter.RequestEnvelope, ReplyParts) async ->
         ServerHandle.Reply
+
+    private struct Run {
+        var task: Task<Void, Never>
+        var parts: ReplyParts
+    }
 
     /// The server whose handler contains the current task or has started it.
     @TaskLocal private static var current: RequestServer?
@@ -26,8 +31,8 @@ final class RequestServer: @unchecked Sendable {
     private var handle: ServerHandle
     /// `nil` after the end, so that what it holds is released.
     private var handler: Handler?
-    /// The tasks of running handlers, by a number of their own: a request's number belongs to one center.
-    private var runs: [UInt64: Task<Void, Never>] = [:]
+    /// The running handlers, by a number of their own: a request's number belongs to one center.
+    private var runs: [UInt64: Run] = [:]
     private var lastRun: UInt64 = 0
     /// The runs of the present center's requests.
     private var runOfRequest: [UInt64: UInt64] = [:]
@@ -80,7 +85,7 @@ final class RequestServer: @unchecked Sendable {
         let (handle, handler, tasks) = lock.withLock {
             isCancelled = true
             defer { self.handler = nil }
-            return (self.handle, self.handler, Array(runs.values))
+            return (self.handle, self.handler, runs.values.map(\.task))
         }
         handle.interrupt()
         for task in tasks { task.cancel() }
@@ -94,10 +99,10 @@ final class RequestServer: @unchecked Sendable {
     /// Ends the server, and returns when no handler is running. Inside a handler of this server it does not wait.
     func cancelAndWait() async {
         guard generation == Forking.generation else { return }
-        let tasks = lock.withLock { Array(runs.values) }
+        let tasks = lock.withLock { runs.values.map(\.task) }
         cancel()
         guard Self.current !== self else { return }
-        for task in tasks + lock.withLock({ Array(runs.values) }) { await task.value }
+        for task in tasks + lock.withLock({ runs.values.map(\.task) }) { await task.value }
     }
 
     // MARK: The thread
@@ -112,7 +117,8 @@ final class RequestServer: @unchecked Sendable {
             isHeld = isFull
             switch handle.next() {
             case .request(let request): start(request, from: handle)
-            case .cancelled(let id): lock.withLock { runOfRequest[id].flatMap { runs[$0] } }?.cancel()
+            case .cancelled(let id): run(of: id)?.task.cancel()
+            case .continued(let id): run(of: id)?.parts.goOn()
             case .interrupted: continue
             case .failed(let error):
                 guard let next = goOn(after: error, &center) else { return }
@@ -122,7 +128,12 @@ final class RequestServer: @unchecked Sendable {
         }
     }
 
+    private func run(of request: UInt64) -> Run? {
+        lock.withLock { runOfRequest[request].flatMap { runs[$0] } }
+    }
+
     private func start(_ request: ServerHandle.Request, from handle: ServerHandle) {
+        let parts = ReplyParts(of: request.id, handle)
         lock.withLock {
             // Without a handler the server ends, and with it the request.
             guard let handler else { return }
@@ -130,12 +141,15 @@ final class RequestServer: @unchecked Sendable {
             let run = lastRun
             runOfRequest[request.id] = run
             // The task does nothing before the lock is released that could take it again.
-            runs[run] = Task.detached(executorPreference: ObserverExecutor.shared) {
-                let reply = await Self.$current.withValue(self) { await handler(request.payload, request.envelope) }
+            let task = Task.detached(executorPreference: ObserverExecutor.shared) {
+                let reply = await Self.$current.withValue(self) {
+                    await handler(request.payload, request.envelope, parts)
+                }
                 // A handler whose task this server has cancelled may return anything.
-                if self.waits(request.id, for: run) { handle.reply(reply, to: request.id) }
+                if await parts.end(), self.waits(request.id, for: run) { handle.reply(reply, to: request.id) }
                 self.ended(run, of: request.id)
             }
+            runs[run] = Run(task: task, parts: parts)
         }
     }
 
@@ -171,7 +185,7 @@ final class RequestServer: @unchecked Sendable {
         let (old, tasks) = lock.withLock {
             // No caller of that center gets a reply any more.
             runOfRequest = [:]
-            return (handle, Array(runs.values))
+            return (handle, runs.values.map(\.task))
         }
         for task in tasks { task.cancel() }
         guard error.code == .removed, link.follows else { return fail(error, old) }

@@ -10,18 +10,19 @@ final class ServedCommand: Sendable {
 
     private let state = Locked(State())
 
-    /// Runs the command, and returns its standard output as the reply. Blocks its thread. If the task is cancelled,
-    /// SIGTERM ends the command.
+    /// Runs the command, and returns its standard output as the reply, or writes each line of it as one and returns
+    /// `nil`. Blocks its thread, except while a line waits for the caller. If the task is cancelled, SIGTERM ends the
+    /// command.
     ///
-    /// - Parameter limit: how many bytes the reply may have.
+    /// - Parameter limit: how many bytes a reply may have.
     static func run(
         _ command: String, for request: Center.RawPayload, of name: String, _ envelope: Center.RequestEnvelope,
-        limit: Int
-    ) async throws -> Center.RawPayload {
+        limit: Int, writingLinesTo writer: Center.ReplyWriter<Center.RawPayload>?
+    ) async throws -> Center.RawPayload? {
         let run = ServedCommand()
         return try await withTaskCancellationHandler {
             do {
-                return try run.run(command, request, name, envelope, limit)
+                return try await run.run(command, request, name, envelope, limit, writer)
             } catch let failure as Failure {
                 if !Task.isCancelled { Terminal.note("\(failure) for a request of \(envelope.caller.pid)") }
                 throw failure
@@ -40,8 +41,8 @@ final class ServedCommand: Sendable {
 
     private func run(
         _ command: String, _ request: Center.RawPayload, _ name: String, _ envelope: Center.RequestEnvelope,
-        _ limit: Int
-    ) throws -> Center.RawPayload {
+        _ limit: Int, _ writer: Center.ReplyWriter<Center.RawPayload>?
+    ) async throws -> Center.RawPayload? {
         let (child, input, output) = try start(
             command,
             [
@@ -58,17 +59,20 @@ final class ServedCommand: Sendable {
             _ = Array((request.json + "\n").utf8).withUnsafeBytes { Terminal.writeAll($0, to: input) }
             close(input)
         }
-        let bytes = readAll(output, upTo: limit + 1)
+        let bytes: Result<[UInt8], any Error>
+        do {
+            bytes = .success(try await readAll(output, upTo: limit, writer))
+        } catch {
+            child.sendToGroup(SIGTERM)
+            bytes = .failure(error)
+        }
         close(output)
-        if bytes.count > limit { child.sendToGroup(SIGTERM) }
         // From the end on, another process may have the pid.
         state.withLock { $0.child = nil }
         let ending = child.waitUntilEnded()
-        guard bytes.count <= limit else {
-            throw Failure("the command prints more than \(limit) bytes, the largest payload of the center")
-        }
+        let rest = try bytes.get()
         guard ending == .exited(0) else { throw Failure("the command \(ending)") }
-        return Self.reply(bytes)
+        return writer != nil && rest.isEmpty ? nil : Self.reply(rest)
     }
 
     private func start(
@@ -94,15 +98,27 @@ final class ServedCommand: Sendable {
         }
     }
 
-    /// Reads to the end, or until there are so many bytes.
-    private func readAll(_ descriptor: Int32, upTo limit: Int) -> [UInt8] {
+    /// Reads to the end, and writes each line as a reply, if there is a writer. Returns what follows the last line.
+    private func readAll(
+        _ descriptor: Int32, upTo limit: Int, _ writer: Center.ReplyWriter<Center.RawPayload>?
+    ) async throws -> [UInt8] {
         var result: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        while result.count < limit {
-            let count = read(descriptor, &buffer, min(buffer.count, limit - result.count))
-            if count > 0 { result += buffer[..<count] } else if count == 0 || errno != EINTR { break }
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count == 0 || (count < 0 && errno != EINTR) { return result }
+            guard count > 0 else { continue }
+            var (begin, known) = (0, result.count)
+            result += buffer[..<count]
+            while let writer, let end = result[known...].firstIndex(of: UInt8(ascii: "\n")) {
+                try await writer.write(Self.reply(Array(result[begin..<end])))
+                (begin, known) = (end + 1, end + 1)
+            }
+            result.removeFirst(begin)
+            guard result.count <= limit else {
+                throw Failure("the command prints more than \(limit) bytes, the largest payload of the center")
+            }
         }
-        return result
     }
 
     private static func reply(_ bytes: [UInt8]) -> Center.RawPayload {

@@ -48,6 +48,33 @@ struct RequestCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func eachLineIsAReply() async throws {
+        let directory = try CenterDirectory()
+        let exec = #"read count; seq $count; printf '{"last": 1}'"#
+        let server = try await serve("a", "--lines", "--exec", exec, in: directory)
+        let all = try await tidings("request", "a", "--stream", "--json", "3", in: directory)
+        #expect(all.status == 0 && all.output == ["1", "2", "3", #"{"last":1}"#], "\(all)")
+        let one = try await tidings("request", "a", "--json", "3", in: directory)
+        #expect(one.status == 1 && one.output.isEmpty, "\(one)")
+        expect(one.errors) { $0.count == 1 && $0[0].contains("sends any number of them") }
+        server.send(SIGTERM)
+        expectEqual(await server.ending(), 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aCallerThatStopsEndsTheCommandOfItsLines() async throws {
+        let directory = try CenterDirectory()
+        let exec = "trap 'echo ended >&2; exit 0' TERM; while :; do echo line; sleep 0.01; done"
+        let server = try await serve("a", "--lines", "--exec", exec, in: directory)
+        let caller = try Invocation(["request", "a", "--stream"], in: directory)
+        expectEqual(await caller.output.first { $0 == "\"line\"" }, "\"line\"")
+        caller.send(SIGKILL)
+        _ = await server.errors.first { $0 == "ended" }
+        server.send(SIGTERM)
+        expectEqual(await server.ending(), 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func aFailingCommandIsToldToTheCaller() async throws {
         let directory = try CenterDirectory()
         let server = try await serve("a", "--exec", "exit 3", in: directory)

@@ -317,7 +317,7 @@ struct RequestTests {
         var servers: [Center.Server] = []
         for number in 0..<40 {
             let name = Center.Name("test.\(number)")
-            servers.append(try test.center.serve(name: name, options: .init()) { payload, _ in payload })
+            servers.append(try test.center.serve(name: name, options: .init()) { payload, _, _ in payload })
             expectEqual(
                 try await test.center.request(name: name, payload: .json("\(number)"), timeout: nil, options: .init()),
                 .json("\(number)"))
@@ -377,7 +377,7 @@ struct RequestTests {
         let long = Center.Name(String(repeating: "n", count: 239))
         for name in [long, Center.Name("")] {
             let refused = #expect(throws: SharedNotificationError.self) {
-                try test.center.serve(name: name, options: .init()) { payload, _ in payload }
+                try test.center.serve(name: name, options: .init()) { payload, _, _ in payload }
             }
             #expect(refused?.code == .invalidName)
             let unasked = await #expect(throws: SharedNotificationError.self) {

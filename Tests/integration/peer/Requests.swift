@@ -12,6 +12,16 @@ struct Work: SharedNotificationCenter.Request {
     var way: String
 }
 
+/// As in RepliesTests.
+struct Count: SharedNotificationCenter.Request {
+    static let name: SharedNotificationCenter.Name = "test.count"
+    typealias Reply = Int
+    struct Failure: Error, Codable { var at: Int }
+
+    var upTo: Int
+    var then: String
+}
+
 extension TestPeer {
     // Used by the main thread only.
     nonisolated(unsafe) private static var server: SharedNotificationCenter.Server?
@@ -29,6 +39,29 @@ extension TestPeer {
             return Work.Reply(number: request.number, pid: getpid())
         }
         say("serving")
+    }
+
+    static func count(_ center: SharedNotificationCenter) throws {
+        server = try center.serve { (count: Count, _, writer) in
+            for number in 0..<count.upTo { try await writer.write(number) }
+            if count.then == "wait" { await untilCancelled() }
+        }
+        say("counting")
+    }
+
+    static func replies(_ center: SharedNotificationCenter, _ number: Int) {
+        let done = DispatchSemaphore(value: 0)
+        Task {
+            do {
+                var received = "replies"
+                for try await reply in center.replies(to: Count(upTo: number, then: "end")) { received += " \(reply)" }
+                say(received)
+            } catch {
+                say("failed \((error as? SharedNotificationError)?.code.description ?? "\(error)")")
+            }
+            done.signal()
+        }
+        done.wait()
     }
 
     static func unserve() {

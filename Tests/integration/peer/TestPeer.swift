@@ -192,6 +192,8 @@ struct TestPeer {
             case "fork-announced": forkAnnounced(center)
             case "serve": try serve(center, number())
             case "unserve": unserve()
+            case "count": try count(center)
+            case "replies": replies(center, number())
             case "request": request(center, number(), word())
             case "observers": say("observers \(try center.statistics.observers)")
             case "observe-memory": try observeMemory(center, word(), word(), number())

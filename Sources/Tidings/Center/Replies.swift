@@ -1,0 +1,60 @@
+// Several replies to one request: the writer that a server's handler uses, and the sequence that a caller iterates.
+
+extension SharedNotificationCenter {
+    /// Writes the replies to one request, for a handler of ``serve(_:options:writing:)``.
+    ///
+    /// A unit test of such a handler passes a writer of its own:
+    ///
+    /// ```swift
+    /// let writer = SharedNotificationCenter.ReplyWriter<String> { print("a reply: \($0)") }
+    /// try await writer.write("blue")
+    /// ```
+    public struct ReplyWriter<Reply>: Sendable {
+        private let body: @Sendable (Reply) async throws -> Void
+
+        /// Creates a writer that calls the closure for each reply.
+        public init(_ body: @escaping @Sendable (Reply) async throws -> Void) {
+            self.body = body
+        }
+
+        /// Sends a reply. Waits until the caller has asked for it, without a thread.
+        ///
+        /// - Throws: `CancellationError` if the caller does not wait for replies any more, the server has ended, or the
+        ///   handler has returned; the encoder's error; ``SharedNotificationError``: `.payloadTooLarge`, `.noSpace`,
+        ///   `.full`, `.removed`, `.system`. After such an error the handler may write a shorter reply.
+        public func write(_ reply: Reply) async throws {
+            try await body(reply)
+        }
+    }
+}
+
+/// The replies to a request. Each iteration makes one of its own.
+struct Replies<Reply>: AsyncSequence {
+    /// Waits for the next reply. `nil`: the last one was received.
+    typealias Source = () async throws -> Reply?
+
+    let begin: () throws -> Source
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(begin: begin) }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let begin: () throws -> Source
+        var source: Source?
+
+        mutating func next() async throws -> Reply? {
+            let source = try self.source ?? begin()
+            self.source = source
+            return try await source()
+        }
+    }
+}
+
+/// The request of one iteration. It ends when the iterator is released.
+final class OpenRequest {
+    var request: Callers.Open?
+    var isOver = false
+
+    deinit {
+        if !isOver { request?.cancel() }
+    }
+}
