@@ -843,10 +843,10 @@ typedef struct tidings_outcome {
     size_t size;
 } tidings_outcome;
 
-/// Takes the outcome of call `id`, or, if `id` is 0, of one that has ended: the earliest call first. Waits up to
-/// `timeout_ns` for it: 0 not at all, -1 without end. A call that has not ended goes on. Only one thread at a time may
-/// call this for one caller; any thread may make and cancel calls. With `id` 0 it also waits for calls that are not
-/// made yet.
+/// Takes the outcome of call `id`, or, if `id` is 0, of one that has ended or has a part: the earliest call first, and
+/// calls of which a part was taken after the others. Waits up to `timeout_ns` for it: 0 not at all, -1 without end. A
+/// call that has not ended goes on. Only one thread at a time may call this for one caller; any thread may make,
+/// continue and cancel calls. With `id` 0 it also waits for calls that are not made yet.
 ///
 /// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_caller_interrupt`): these leave the error line unchanged. -ENOENT: call `id`
 /// is not in flight. -ENOMEM: no memory for the reply of call `outcome->id`; try again, or cancel it. -ESTALE: the

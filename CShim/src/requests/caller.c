@@ -171,9 +171,11 @@ static void give_back(tidings_caller *caller, uint32_t index, uint64_t word) {
 
 // MARK: Calls in flight
 
-static void put_in(tidings_caller *caller, uint32_t index, uint64_t posted) {
-    caller->calls[index] =
-        (own_call){.posted = posted, .chunk = caller->calls[index].chunk, .next = NONE, .previous = caller->last};
+// Puts a call behind the others.
+static void append(tidings_caller *caller, uint32_t index) {
+    own_call *call = &caller->calls[index];
+    call->next = NONE;
+    call->previous = caller->last;
     if (caller->last == NONE)
         caller->first = index;
     else
@@ -181,8 +183,13 @@ static void put_in(tidings_caller *caller, uint32_t index, uint64_t posted) {
     caller->last = index;
 }
 
-static void take_out(tidings_caller *caller, uint32_t index) {
-    own_call *call = &caller->calls[index];
+static void put_in(tidings_caller *caller, uint32_t index, uint64_t posted) {
+    caller->calls[index] = (own_call){.posted = posted, .chunk = caller->calls[index].chunk};
+    append(caller, index);
+}
+
+static void unlink_call(tidings_caller *caller, uint32_t index) {
+    const own_call *call = &caller->calls[index];
     if (call->previous == NONE)
         caller->first = call->next;
     else
@@ -191,7 +198,11 @@ static void take_out(tidings_caller *caller, uint32_t index) {
         caller->last = call->previous;
     else
         caller->calls[call->next].previous = call->previous;
-    call->posted = 0;
+}
+
+static void take_out(tidings_caller *caller, uint32_t index) {
+    unlink_call(caller, index);
+    caller->calls[index].posted = 0;
 }
 
 // The index of a call in flight, or NONE.
@@ -372,6 +383,9 @@ static int take_outcome(tidings_caller *caller, uint32_t index, tidings_outcome 
     }
     if (part) {
         outcome->more = caller->calls[index].taken = true;
+        // Behind the others: its next part may be there as soon as the program asks again.
+        unlink_call(caller, index);
+        append(caller, index);
 #ifndef MUTANT_PART_KEEPS_ITS_CHUNK  // Found by: interleaving a_reply_in_parts
         tidings__reply_free(s, index, word);
 #endif

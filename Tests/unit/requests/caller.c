@@ -217,3 +217,241 @@ TEST(a_wait_for_an_outcome_ends_at_its_time) {
     CHECK_EQUAL(tidings_caller_next(caller, 0, 1000, &outcome), -ETIMEDOUT);
     end();
 }
+
+// MARK: Parts
+
+// A call that the server has.
+static uint64_t received(uint8_t flags) {
+    const tidings_call_options options = {.flags = flags};
+    uint64_t id;
+    tidings_request request;
+    CHECK_EQUAL(tidings_call(caller, "x", 1, &options, &id), 0);
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+    CHECK_EQUAL(request.id, id);
+    return id;
+}
+
+static int sent(uint64_t id, const void *payload, size_t size, bool more) {
+    const tidings_reply_options options = {.format = 9, .code = 7, .more = more};
+    return tidings_reply(server, id, payload, size, &options);
+}
+
+static void taken(uint64_t id) {
+    tidings_outcome outcome;
+    CHECK_EQUAL(tidings_caller_next(caller, id, 0, &outcome), 0);
+    CHECK_EQUAL(outcome.error, 0);
+    CHECK(outcome.more);
+}
+
+static _Atomic uint64_t *state_of(uint64_t id) { return &s->calls[tidings__ticket_index(id)].state; }
+
+TEST(a_part_is_taken_once_and_the_call_goes_on) {
+    begin();
+    const uint64_t id = received(0);
+    CHECK_EQUAL(sent(id, "part", 4, true), 0);
+    const uint64_t word = *state_of(id);
+    CHECK_EQUAL(tidings__call_state(word), TIDINGS__CALL_CLAIMED);
+    CHECK(word & TIDINGS__CALL_PART);
+    tidings_outcome outcome;
+    CHECK_EQUAL(tidings_caller_next(caller, 0, 0, &outcome), 0);
+    CHECK_EQUAL(outcome.id, id);
+    CHECK_EQUAL(outcome.error, 0);
+    CHECK(outcome.more);
+    CHECK_EQUAL(outcome.format, 9);
+    CHECK_EQUAL(outcome.code, 7);
+    CHECK_EQUAL(outcome.size, 4);
+    CHECK(memcmp(outcome.payload, "part", 4) == 0);
+    CHECK_EQUAL(*state_of(id), word);
+    CHECK_EQUAL(tidings_caller_next(caller, id, 0, &outcome), -EAGAIN);
+    CHECK_EQUAL(tidings_caller_next(caller, 0, 1000, &outcome), -ETIMEDOUT);
+    end();
+}
+
+TEST(a_call_is_continued_once_for_each_part) {
+    begin();
+    const uint64_t id = received(0);
+    CHECK_EQUAL(tidings_call_continue(caller, id), -EINVAL);
+    CHECK_SAYS(tidings_last_error(), "no part of its reply was taken");
+    CHECK_EQUAL(sent(id, "part", 4, true), 0);
+    CHECK_EQUAL(tidings_call_continue(caller, id), -EINVAL);
+    taken(id);
+    const uint64_t before = records(center);
+    CHECK_EQUAL(tidings_call_continue(caller, id), 0);
+    CHECK_EQUAL(records(center), before + 1);
+    CHECK(!(*state_of(id) & TIDINGS__CALL_PART));
+    CHECK_EQUAL(tidings_call_continue(caller, id), -EINVAL);
+    CHECK_EQUAL(tidings_call_continue(caller, id + 1), -ENOENT);
+    CHECK_EQUAL(tidings_call_continue(caller, 0), -ENOENT);
+    end();
+}
+
+// A lossless observer of another name that is a whole ring behind: posts fail until it closes.
+static tidings_observer *held_back(void) {
+    tidings_observer *observer;
+    uint32_t subscription;
+    CHECK_EQUAL(tidings_observer_open(center, TIDINGS_OBSERVE_LOSSLESS, &observer), 0);
+    CHECK_EQUAL(tidings_observer_add(observer, "other", 5, NULL, 0, 0, &subscription), 0);
+    tidings_publisher *publisher = opened_publisher(center, "other");
+    int result;
+    while ((result = tidings_post(publisher, "x", 1, NULL, NULL)) == 0) {}
+    CHECK_EQUAL(result, -EAGAIN);
+    tidings_publisher_close(publisher);
+    return observer;
+}
+
+TEST(a_continuation_that_was_not_announced_can_be_announced_again) {
+    begin();
+    const uint64_t id = received(0);
+    CHECK_EQUAL(sent(id, "part", 4, true), 0);
+    taken(id);
+    tidings_observer *observer = held_back();
+    tidings_request request;
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), -EAGAIN);
+    CHECK_EQUAL(tidings_call_continue(caller, id), -EAGAIN);
+    CHECK_EQUAL(tidings_call_continue(caller, id), -EAGAIN);
+    CHECK(!(*state_of(id) & TIDINGS__CALL_PART));
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), -EAGAIN);
+    CHECK_EQUAL(sent(id, "part", 4, true), -EBUSY);
+    tidings_observer_close(observer);
+    CHECK_EQUAL(tidings_call_continue(caller, id), 0);
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+    CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CONTINUED);
+    CHECK_EQUAL(request.id, id);
+    CHECK_EQUAL(tidings_call_continue(caller, id), -EINVAL);
+    end();
+}
+
+TEST(the_chunk_of_a_part_is_free_before_the_server_may_go_on) {
+    begin();
+    static const uint8_t large[1000];
+    const uint64_t id = received(0);
+    for (int part = 0; part < 3; part++) {
+        CHECK_EQUAL(sent(id, large, sizeof large, true), 0);
+        CHECK_EQUAL(chunks_used(), 1);
+        taken(id);
+        CHECK_EQUAL(chunks_used(), 0);
+        CHECK_EQUAL(tidings_call_continue(caller, id), 0);
+        tidings_request request;
+        CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+        CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CONTINUED);
+    }
+    CHECK_EQUAL(sent(id, large, sizeof large, false), 0);
+    CHECK_EQUAL(outcome_error(id), 0);
+    CHECK_EQUAL(chunks_used(), 0);
+    end();
+}
+
+// A participant that settles the server's calls leaves the chunk: the caller may be copying it.
+TEST(the_chunk_of_a_part_of_a_call_that_has_ended_is_freed_with_the_call) {
+    begin();
+    static const uint8_t large[1000];
+    for (int takes = 0; takes < 2; takes++) {
+        const uint64_t id = received(0);
+        CHECK_EQUAL(sent(id, large, sizeof large, true), 0);
+        if (takes) taken(id);
+        CHECK(tidings__call_give_up(s, tidings__ticket_index(id), *state_of(id)));
+        CHECK_EQUAL(chunks_used(), !takes);
+        CHECK_EQUAL(tidings_call_continue(caller, id), takes ? 0 : -EINVAL);
+        CHECK_EQUAL(outcome_error(id), -ECONNRESET);
+        CHECK_EQUAL(chunks_used(), 0);
+        CHECK_EQUAL(tidings_call_continue(caller, id), -ENOENT);
+    }
+    end();
+}
+
+TEST(a_cancelled_call_with_a_part_is_its_servers) {
+    begin();
+    static const uint8_t large[1000];
+    for (int takes = 0; takes < 2; takes++) {
+        const uint64_t id = received(0);
+        CHECK_EQUAL(sent(id, large, sizeof large, true), 0);
+        const uint64_t word = *state_of(id);
+        if (takes) taken(id);
+        CHECK_EQUAL(tidings_call_cancel(caller, id), 0);
+        CHECK_EQUAL(*state_of(id), tidings__call_with(word, center->participant, TIDINGS__CALL_CANCELLED));
+        CHECK(!(*state_of(id) & TIDINGS__CALL_PART));
+        tidings_request request;
+        CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+        CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CANCELLED);
+        CHECK_EQUAL(request.id, id);
+        CHECK_EQUAL(chunks_used(), 0);
+        CHECK_EQUAL(calls_in(TIDINGS__CALL_FREE), tidings__calls_end(s));
+    }
+    end();
+}
+
+TEST(after_its_first_part_a_call_is_not_idempotent) {
+    begin();
+    const uint64_t id = received(TIDINGS_CALL_IDEMPOTENT);
+    CHECK(*state_of(id) & TIDINGS__CALL_IDEMPOTENT);
+    CHECK_EQUAL(sent(id, "part", 4, true), 0);
+    CHECK(!(*state_of(id) & TIDINGS__CALL_IDEMPOTENT));
+    tidings_server_close(server);
+    CHECK_EQUAL(call_state(s, tidings__ticket_index(id)), TIDINGS__CALL_ENDED);
+    CHECK_EQUAL(outcome_error(id), -ECONNRESET);
+    server = NULL;
+    end();
+}
+
+TEST(a_part_of_hostile_words_is_a_damaged_reply_and_ends_the_call) {
+    begin();
+    const struct {
+        uint64_t reply, chunk;
+    } spoilt[] = {{193, 0},        {UINT32_MAX, 0}, {300, UINT64_MAX}, {300, s->geometry.chunk_count + 1},
+                  {UINT32_MAX, 1}, {300, 1}};
+    for (int i = 0; i < 6; i++) {
+        const uint64_t id = received(0);
+        CHECK_EQUAL(sent(id, "part", 4, true), 0);
+        tidings__call *call = &s->calls[tidings__ticket_index(id)];
+        call->reply_text = spoilt[i].reply;
+        call->reply_chunk = spoilt[i].chunk;
+        tidings_outcome outcome;
+        CHECK_EQUAL(tidings_caller_next(caller, id, 0, &outcome), 0);
+        CHECK_EQUAL(outcome.error, -EBADMSG);
+        CHECK(!outcome.more);
+        CHECK_EQUAL(outcome.size, 0);
+        CHECK_EQUAL(tidings_caller_next(caller, id, 0, &outcome), -ENOENT);
+        tidings_request request;
+        CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+        CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CANCELLED);
+    }
+    end();
+}
+
+TEST(the_flag_of_a_part_means_nothing_in_another_state) {
+    begin();
+    const uint32_t states[] = {TIDINGS__CALL_ENDED, TIDINGS__CALL_UNSERVED,  TIDINGS__CALL_FREE,
+                               TIDINGS__CALL_IDLE,  TIDINGS__CALL_CANCELLED, TIDINGS__CALL_POSTED};
+    const int errors[] = {-ECONNRESET, -ECONNREFUSED, -ECONNRESET, -ECONNRESET, -ECONNRESET, -EAGAIN};
+    for (int i = 0; i < 6; i++) {
+        const uint64_t id = called("x", 1);
+        *state_of(id) = tidings__call_with(*state_of(id), 3, states[i]) | TIDINGS__CALL_PART;
+        tidings_outcome outcome;
+        const int result = tidings_caller_next(caller, id, 0, &outcome);
+        CHECK_EQUAL(result ? result : outcome.error, errors[i]);
+        CHECK_EQUAL(tidings_call_continue(caller, id), result ? -EINVAL : -ENOENT);
+        *state_of(id) &= ~TIDINGS__CALL_PART;
+    }
+    end();
+}
+
+// Else one whose server is always quick would keep the program from all others.
+TEST(a_call_whose_part_was_taken_comes_after_the_others) {
+    begin();
+    uint64_t ids[3];
+    for (int i = 0; i < 3; i++) ids[i] = received(0);
+    for (int i = 0; i < 3; i++) CHECK_EQUAL(sent(ids[i], "part", 4, true), 0);
+    for (int turn = 0; turn < 9; turn++) {
+        const uint64_t id = ids[turn % 3];
+        tidings_outcome outcome;
+        CHECK_EQUAL(tidings_caller_next(caller, 0, 0, &outcome), 0);
+        CHECK_EQUAL(outcome.id, id);
+        CHECK(outcome.more);
+        CHECK_EQUAL(tidings_call_continue(caller, id), 0);
+        tidings_request request;
+        CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+        CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CONTINUED);
+        CHECK_EQUAL(sent(id, "part", 4, true), 0);
+    }
+    end();
+}
