@@ -376,11 +376,17 @@ static int reply(tidings_server *server, uint32_t index, const void *payload, si
     // Invariant C9. After its first part no other server receives the call: the caller would get parts twice.
     const uint64_t replied = part ? (claimed & ~TIDINGS__CALL_IDEMPOTENT) | TIDINGS__CALL_PART
                                   : tidings__call_with(claimed, center->participant, TIDINGS__CALL_REPLIED);
-    if (claimed & TIDINGS__CALL_PART)
+    if (claimed & TIDINGS__CALL_PART) {
+        if (tidings__acquire(&call->state) == cancelled_word(claimed)) {
+            server->claimed[index] = 0;
+            free_cancelled(server, index, claimed);
+            return no_caller(server);
+        }
         return tidings__fail(EBUSY,
                              "can't reply in center \"%s\": the caller has not taken the part before; wait for "
                              "TIDINGS_REQUEST_CONTINUED",
                              s->name);
+    }
     const int error = tidings__text_place(center, payload, size, 0, s->call_bodies[index].reply, &chunk);
     if (error) return error;
 #ifndef MUTANT_REPLY_CHUNK_NAMED_LATE  // Found by: interleaving a_server_dies_anywhere

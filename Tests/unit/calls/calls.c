@@ -25,6 +25,21 @@ TEST(the_next_generation_of_a_call_has_no_server_and_no_flags) {
     CHECK_EQUAL(tidings__call_anew(call_word(0x1ffffffff, 1, 1, 7), 0, TIDINGS__CALL_FREE), 0);
 }
 
+TEST(the_flag_of_a_part_is_no_other_field_and_ends_with_the_state) {
+    for (uint32_t flag = 0; flag < 2; flag++) {
+        const uint64_t word = call_word(5, 0xfff, 0xabc, TIDINGS__CALL_CLAIMED) | AGAIN |
+                              (flag ? TIDINGS__CALL_PART : 0);
+        CHECK_EQUAL(tidings__call_generation(word), 5);
+        CHECK_EQUAL(tidings__call_server(word), 0xabc);
+        CHECK_EQUAL(tidings__call_state(word), TIDINGS__CALL_CLAIMED);
+        CHECK_EQUAL(tidings__ticket(3, word), tidings__ticket(3, call_word(5, 0, 0, 0)));
+        CHECK_EQUAL(tidings__reply_word(3, word), tidings__reply_word(3, call_word(5, 0, 0xabc, 0)));
+        CHECK_EQUAL(tidings__call_with(word, 0xabc, TIDINGS__CALL_CANCELLED),
+                    call_word(5, 0xfff, 0xabc, TIDINGS__CALL_CANCELLED) | AGAIN);
+        CHECK_EQUAL(tidings__call_anew(word, 2, TIDINGS__CALL_IDLE), call_word(6, 2, 0, TIDINGS__CALL_IDLE));
+    }
+}
+
 TEST(a_ticket_is_of_one_index_and_generation) {
     const uint64_t word = call_word(9, 3, 5, TIDINGS__CALL_POSTED), ticket = tidings__ticket(16383, word);
     CHECK_EQUAL(tidings__ticket_index(ticket), 16383);
@@ -230,6 +245,39 @@ TEST(calls_of_a_dead_participant_to_itself_are_free) {
     died(s, 2);
     CHECK_EQUAL(settle(center, 2), 0);
     for (uint32_t i = 0; i < 4; i++) CHECK_EQUAL(s->calls[i].state, call_word(6, 0, 0, TIDINGS__CALL_FREE));
+}
+
+// A call with a part is a claimed one. Its chunk is freed with the call, as the caller may be copying it.
+TEST(a_call_with_a_part_is_settled_as_a_claimed_one) {
+    tidings_center *center = center_with_calls();
+    tidings__segment *s = &center->segment;
+    const uint64_t name = server_of(center, SERVICE, 2, 1);
+    (void)server_of(center, SERVICE, 3, 2);
+    const struct {
+        uint32_t caller, server;
+        uint64_t word;
+        bool chunk;
+    } calls[] = {{1, 2, call_word(5, 1, 2, TIDINGS__CALL_ENDED), true},
+                 {2, 3, call_word(5, 2, 3, TIDINGS__CALL_CANCELLED), true},
+                 {2, 2, call_word(6, 0, 0, TIDINGS__CALL_FREE), false},
+                 {1, 3, call_word(5, 1, 3, TIDINGS__CALL_CLAIMED) | TIDINGS__CALL_PART, true}};
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint64_t word = put_call(s, i, name, calls[i].caller, calls[i].server,
+                                       TIDINGS__CALL_CLAIMED | TIDINGS__CALL_PART);
+        s->calls[i].reply_chunk = i + 1;
+        s->chunk_words[i] = tidings__reply_word(i, word);
+    }
+    *lane_of(s, 1, 0) = 1;
+    died(s, 2);
+    CHECK_EQUAL(settle(center, 2), 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK_EQUAL(s->calls[i].state, calls[i].word);
+        CHECK_EQUAL(s->chunk_words[i] != 0, calls[i].chunk);
+    }
+    CHECK(!(*lane_of(s, 1, 0) & 1));
+    CHECK_EQUAL(records(center), 1);  // the server of the second searches
+    for (uint32_t i = 0; i < 2; i++) CHECK(tidings__call_free(s, i, s->calls[i].state));
+    for (uint32_t i = 0; i < 2; i++) CHECK_EQUAL(s->chunk_words[i], 0);
 }
 
 TEST(calls_of_other_participants_stay) {

@@ -330,6 +330,172 @@ TEST(a_participant_that_peers_take_for_dead_claims_no_call) {
     end();
 }
 
+// MARK: Parts
+
+static const tidings_reply_options more = {.more = true};
+
+// Call `index` has a part that its caller, participant 1, has not taken.
+static uint64_t part_sent(uint32_t index, size_t size) {
+    static const uint8_t large[1000];
+    const uint64_t word = put_call(s, index, name, 1, 0, TIDINGS__CALL_POSTED);
+    tidings_request request;
+    CHECK_EQUAL(next_after(tidings__ticket(index, word), &request), 0);
+    CHECK_EQUAL(tidings_reply(server, request.id, large, size, &more), 0);
+    CHECK_EQUAL(s->calls[index].state, call_word(5, 1, 0, TIDINGS__CALL_CLAIMED) | TIDINGS__CALL_PART);
+    return request.id;
+}
+
+static uint32_t chunks_used(void) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++) count += s->chunk_words[i] != 0;
+    return count;
+}
+
+TEST(a_part_waits_in_a_claimed_call_and_wakes_its_caller) {
+    begin();
+    _Atomic uint32_t *lane = lane_of(s, 1, 2);
+    *lane = 1;
+    s->calls[3].request_text = UINT64_C(2) << 40;
+    const uint64_t id = part_sent(3, 4);
+    CHECK(*lane != 1);
+    CHECK(!(*lane & 1));
+    CHECK_EQUAL(tidings__call_size(s->calls[3].reply_text), 4);
+    const uint64_t text = s->calls[3].reply_text;
+    for (int last = 0; last < 2; last++)
+        CHECK_EQUAL(tidings_reply(server, id, "another", 7, last ? NULL : &more), -EBUSY);
+    CHECK_SAYS(tidings_last_error(), "has not taken the part before");
+    CHECK_EQUAL(s->calls[3].reply_text, text);
+    end();
+}
+
+TEST(a_continued_call_is_told_once) {
+    begin();
+    for (int by_ticket = 0; by_ticket < 2; by_ticket++) {
+        const uint64_t id = part_sent(3, 4), record = by_ticket ? id : TIDINGS__TICKET_SEARCH;
+        tidings_request request;
+        CHECK_EQUAL(next_after(record, &request), -EAGAIN);
+        s->calls[3].state &= ~TIDINGS__CALL_PART;
+        // Not before the server was told.
+        CHECK_EQUAL(tidings_reply(server, id, "part", 4, &more), -EBUSY);
+        CHECK_EQUAL(next_after(record, &request), 0);
+        CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CONTINUED);
+        CHECK_EQUAL(request.id, id);
+        CHECK_EQUAL(request.size, 0);
+        CHECK_EQUAL(next_after(record, &request), -EAGAIN);
+        CHECK_EQUAL(tidings_reply(server, id, "part", 4, &more), 0);
+        s->calls[3].state &= ~TIDINGS__CALL_PART;
+        CHECK_EQUAL(next_after(record, &request), 0);
+        CHECK_EQUAL(tidings_reply(server, id, "reply", 5, NULL), 0);
+        CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_REPLIED));
+        CHECK_EQUAL(next_after(record, &request), -EAGAIN);
+    }
+    end();
+}
+
+TEST(a_continued_call_is_told_to_the_server_that_has_it_alone) {
+    begin();
+    const uint64_t id = part_sent(3, 4);
+    tidings_server *second;
+    CHECK_EQUAL(tidings_server_open(center, "s", 1, &second), 0);
+    tidings_request request;
+    CHECK_EQUAL(tidings_server_next(second, 0, &request), -EAGAIN);
+    s->calls[3].state &= ~TIDINGS__CALL_PART;
+    CHECK_EQUAL(tidings_post(publisher, &id, sizeof id, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_server_next(second, 0, &request), -EAGAIN);
+    CHECK_EQUAL(next_after(TIDINGS__TICKET_SEARCH, &request), 0);
+    CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CONTINUED);
+    CHECK_EQUAL(tidings_server_next(second, 0, &request), -EAGAIN);
+    CHECK_EQUAL(tidings_reply(second, id, "part", 4, &more), -ECANCELED);
+    tidings_server_close(second);
+    CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_CLAIMED));
+    end();
+}
+
+TEST(a_server_that_is_held_is_told_of_continued_calls) {
+    begin();
+    const uint64_t id = part_sent(3, 4);
+    tidings_server_hold(server, true);
+    s->calls[3].state &= ~TIDINGS__CALL_PART;
+    tidings_request request;
+    CHECK_EQUAL(next_after(id, &request), 0);
+    CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CONTINUED);
+    end();
+}
+
+TEST(a_cancelled_call_with_a_part_is_told_and_freed_once) {
+    begin();
+    for (int told = 0; told < 2; told++) {
+        // The caller has taken the part, or not.
+        for (int taken = 0; taken < 2; taken++) {
+            const uint64_t id = part_sent(3, 1000);
+            CHECK_EQUAL(chunks_used(), 1);
+            if (taken) tidings__reply_free(s, 3, s->calls[3].state);
+            s->calls[3].state = call_word(5, 1, 0, TIDINGS__CALL_CANCELLED);
+            tidings_request request;
+            if (told) {
+                CHECK_EQUAL(next_after(id, &request), 0);
+                CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CANCELLED);
+            }
+            CHECK_EQUAL(tidings_reply(server, id, "part", 4, &more), -ECANCELED);
+            CHECK_EQUAL(s->calls[3].state, call_word(6, 0, 0, TIDINGS__CALL_FREE));
+            CHECK_EQUAL(chunks_used(), 0);
+            CHECK_EQUAL(next_after(id, &request), -EAGAIN);
+        }
+    }
+    end();
+}
+
+TEST(a_part_of_a_cancelled_call_frees_the_call_and_its_chunk) {
+    begin();
+    static const uint8_t large[1000];
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED | TIDINGS__CALL_IDEMPOTENT);
+    tidings_request request;
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    s->calls[3].state = call_word(5, 1, 0, TIDINGS__CALL_CANCELLED) | TIDINGS__CALL_IDEMPOTENT;
+    CHECK_EQUAL(tidings_reply(server, request.id, large, sizeof large, &more), -ECANCELED);
+    CHECK_EQUAL(s->calls[3].state, call_word(6, 0, 0, TIDINGS__CALL_FREE));
+    CHECK_EQUAL(chunks_used(), 0);
+    CHECK_EQUAL(tidings_reply(server, request.id, large, sizeof large, &more), -ECANCELED);
+    end();
+}
+
+TEST(a_part_that_finds_no_chunk_leaves_the_call_as_it_was) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED | TIDINGS__CALL_IDEMPOTENT);
+    tidings_request request;
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++)
+        s->chunk_words[i] = tidings__chunk_word(0, 0, TIDINGS__CHUNK_RETAINED);
+    static const uint8_t large[1000];
+    CHECK_EQUAL(tidings_reply(server, request.id, large, sizeof large, &more), -EAGAIN);
+    CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_CLAIMED) | TIDINGS__CALL_IDEMPOTENT);
+    CHECK_EQUAL(tidings_reply(server, request.id, large, 192, &more), 0);
+    CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_CLAIMED) | TIDINGS__CALL_PART);
+    end();
+}
+
+// The caller may have continued meanwhile, and the server has not been told.
+TEST(closing_a_server_ends_calls_with_parts) {
+    begin();
+    (void)part_sent(3, 4);
+    (void)part_sent(4, 1000);
+    (void)part_sent(5, 4);
+    s->calls[3].state &= ~TIDINGS__CALL_PART;
+    s->calls[5].state = call_word(5, 1, 0, TIDINGS__CALL_CANCELLED);
+    tidings_server_close(server);
+    CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_ENDED));
+    CHECK_EQUAL(s->calls[4].state, call_word(5, 1, 0, TIDINGS__CALL_ENDED));
+    CHECK_EQUAL(s->calls[5].state, call_word(6, 0, 0, TIDINGS__CALL_FREE));
+    // The caller may be copying it, and frees it with the call.
+    CHECK_EQUAL(chunks_used(), 1);
+    CHECK(tidings__call_free(s, 4, s->calls[4].state));
+    CHECK_EQUAL(chunks_used(), 0);
+    tidings_publisher_close(publisher);
+    tidings_close(center);
+}
+
+// MARK: Waiting
+
 TEST(a_wait_ends_at_its_time_though_records_of_others_go_on) {
     begin();
     const uint64_t ticket = 77;
