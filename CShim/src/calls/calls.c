@@ -193,8 +193,8 @@ static void tell(tidings_center *center, told *t, uint64_t name) {
 
 // Ends the calls that no server has claimed and no server is left for. Unless `center` is NULL, servers are told to
 // search for calls that were posted again, perhaps by a participant that died before it announced that, and for those
-// that a dead caller has left to them.
-static int walk(tidings__segment *s, uint32_t ended, tidings_center *center) {
+// that caller `of` has left to them.
+static int walk(tidings__segment *s, uint32_t of, tidings_center *center) {
     const uint32_t count = tidings__calls_end(s);
     uint32_t budget = TIDINGS__SERVED_CHECKS;
     told t = {.count = 0};
@@ -205,20 +205,24 @@ static int walk(tidings__segment *s, uint32_t ended, tidings_center *center) {
         for (uint32_t i = 0; i < most; i++) words[i] = tidings__acquire(&s->calls[first + i].state);
         for (uint32_t i = 0; i < most; i++) {
             const uint32_t state = tidings__call_state(words[i]);
-            const bool left = state == TIDINGS__CALL_CANCELLED && tidings__call_caller(words[i]) == ended;
+            const bool left = state == TIDINGS__CALL_CANCELLED && tidings__call_caller(words[i]) == of;
             if (state != TIDINGS__CALL_POSTED && !left) continue;
             const uint64_t name = tidings__acquire(&s->calls[first + i].name);
             const bool again = words[i] & TIDINGS__CALL_AGAIN;
             // If its last server has ended, the call ends: with the server, if that had it.
             if (!left && !look_up(s, &known, name, &budget))
                 // Invariant C3: the state was read before the servers, and is unchanged if the CAS succeeds.
-                (void)tidings__call_end(s, first + i, words[i], ended,
+                (void)tidings__call_end(s, first + i, words[i], of,
                                         again ? TIDINGS__CALL_ENDED : TIDINGS__CALL_UNSERVED);
             else if (center && (left || again))
                 tell(center, &t, name);
         }
     }
     return t.error;
+}
+
+int tidings__calls_tell_cancelled(tidings_center *center) {
+    return walk(&center->segment, center->participant, center);
 }
 
 void tidings__calls_unserved(tidings__segment *s, uint32_t by) { (void)walk(s, by, NULL); }

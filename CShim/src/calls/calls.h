@@ -94,6 +94,8 @@ void tidings__calls_posted_again(tidings_center *center, uint64_t name);
 // report has another value, the calls may be those of a later participant, and stay. Each step can be repeated, by any
 // participant. 0, or the error of a post: repeat it.
 int tidings__calls_settle(tidings_center *center, uint32_t ended, uint64_t report);
+// Makes the servers of calls that this participant has cancelled search. 0, or the error of a post: repeat it.
+int tidings__calls_tell_cancelled(tidings_center *center);
 // Ends the calls that no server has claimed and no server is left for. `by`: as above.
 void tidings__calls_unserved(tidings__segment *s, uint32_t by);
 // This participant ends: from now on its threads post and claim no call, and its observers are no servers. Its calls

@@ -55,6 +55,7 @@ struct tidings_center {
     struct tidings__guard *guard;
     void (*leave)(struct tidings_center *center);
     _Atomic uint32_t requesting;       // servers and callers of this handle; they need the guard
+    _Atomic uint32_t untold;           // futex: cancelled calls whose servers could not be told; the guard tells them
     _Atomic uint32_t leaves;           // 1: the announcement ends; from then on no thread posts or claims calls
     tidings__descriptor_set creating;  // its descriptor, while the kernel gives it memory
 

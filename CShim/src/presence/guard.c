@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "calls/calls.h"
 #include "platform/clock.h"
 #include "platform/event.h"
 #include "platform/futex.h"
@@ -40,7 +41,9 @@ typedef struct waits {
     tidings__futex_value words[WORDS];
     uint32_t count, unfinished_count;
     unfinished unfinished[UNFINISHED];
-    bool ended;  // the center has ended, or this participant is dead to its peers: there is nothing left to watch
+    bool ended;     // the center has ended, or this participant is dead to its peers: there is nothing left to watch
+    uint32_t told;  // the value of `center->untold` for which servers were told
+    uint64_t tell_at, tell_wait;  // when to try that again; 0: at once
 } waits;
 
 static void add(waits *w, _Atomic uint32_t *word, uint32_t value) {
@@ -83,9 +86,10 @@ static void report_one(tidings__guard *guard, uint32_t index, uint64_t report, c
 
 // How long to sleep: until the first unfinished report is due. -1: without a timer.
 static int64_t until_due(const waits *w) {
-    if (w->unfinished_count == 0) return -1;
+    if (w->unfinished_count == 0 && w->tell_at == 0) return -1;
     const uint64_t now = tidings__monotonic_ns();
     uint64_t least = RETRY_MOST_NS;
+    if (w->tell_at) least = w->tell_at > now ? w->tell_at - now : 0;
     for (uint32_t i = 0; i < w->unfinished_count; i++) {
         const uint64_t due = w->unfinished[i].since + w->unfinished[i].wait;
         const uint64_t left = due > now ? due - now : 0;
@@ -121,6 +125,22 @@ static void look_round(tidings__guard *guard, const waits *before, waits *w) {
     }
 }
 
+// Tells the servers of calls that this participant has cancelled, if `tidings_call_cancel` could not.
+static void tell_cancelled(tidings__guard *guard, uint32_t untold, waits *w) {
+    if (untold == w->told) return;
+    if (w->tell_at == 0) w->tell_wait = RETRY_FIRST_NS;
+    if (tidings__monotonic_ns() < w->tell_at) return;
+    const int error = tidings__calls_tell_cancelled(guard->center);
+    w->ended |= error == -ESTALE;
+    if (error == 0 || w->ended) {
+        w->told = untold;
+        w->tell_at = 0;
+        return;
+    }
+    w->tell_at = tidings__monotonic_ns() + w->tell_wait;
+    if (w->tell_wait < RETRY_MOST_NS) w->tell_wait *= 2;
+}
+
 // Wakes the guards that sleep on the life words of a dead participant. The kernel wakes one sleeper of each word. That
 // may be a guard that was poked and has not run since: it still sleeps on the words that it watched before, and two
 // participants may have joined in between. So each guard that was woken looks at the whole table (invariant P5).
@@ -151,8 +171,13 @@ void tidings__guard_run(tidings__guard *guard) {
     while ((state = tidings__acquire(&guard->state)) != TIDINGS__GUARD_ENDS) {
         w->count = w->unfinished_count = 0;
         w->ended = before->ended;
+        w->told = before->told;
+        w->tell_at = before->tell_at;
+        w->tell_wait = before->tell_wait;
         // Its own memory: a peer could move the sleeper off every other word (FUTEX_REQUEUE).
         add(w, &guard->state, state);
+        const uint32_t untold = tidings__acquire(&center->untold);
+        add(w, &center->untold, untold);
         // Invariant P5: read before the round. A participant that announces itself changes it afterwards.
         add(w, &line->poke, tidings__acquire(&line->poke));
         if (state == TIDINGS__GUARD_WATCHES && !w->ended && !tidings__may_report(center)) {
@@ -163,10 +188,12 @@ void tidings__guard_run(tidings__guard *guard) {
         if (state == TIDINGS__GUARD_WATCHES && !w->ended) {
             look_round(guard, before, w);
             pass_on(&center->segment);
+            tell_cancelled(guard, untold, w);
         }
         if (w->ended || state != TIDINGS__GUARD_WATCHES) {
             w->count = 1;
             w->unfinished_count = 0;
+            w->tell_at = 0;
         }
         (void)tidings__futex_wait_any(w->words, w->count, until_due(w));
         waits *const last = before;

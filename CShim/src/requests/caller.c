@@ -574,7 +574,12 @@ static void cancel(tidings_caller *caller, uint32_t index) {
             const uint64_t to = tidings__call_with(word, tidings__call_server(word), TIDINGS__CALL_CANCELLED);
             if (!tidings__cas(&call->state, &word, to)) continue;
             free_request(caller, index);
-            (void)tidings_post(caller->publisher, &ticket, sizeof ticket, NULL, NULL);
+            if (tidings_post(caller->publisher, &ticket, sizeof ticket, NULL, NULL) != 0) {
+                // Its server may wait until the caller continues. The guard tells it when a post succeeds.
+                tidings__fetch_add(&caller->center->untold, 1);
+                tidings__futex_wake(&caller->center->untold, 1);
+                tidings__clear_error();
+            }
             return;
         }
         if (tidings__call_state(word) == TIDINGS__CALL_POSTED) {

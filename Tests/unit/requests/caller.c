@@ -380,6 +380,30 @@ TEST(a_cancelled_call_with_a_part_is_its_servers) {
     end();
 }
 
+// The server may wait for nothing but this call. The guard tries again until it can post.
+TEST(a_cancellation_that_was_not_announced_is_announced_later) {
+    for (int closes = 0; closes < 2; closes++) {
+        begin();
+        const uint64_t id = received(0);
+        CHECK_EQUAL(sent(id, "part", 4, true), 0);
+        tidings_observer *observer = held_back();
+        tidings_request request;
+        CHECK_EQUAL(tidings_server_next(server, 0, &request), -EAGAIN);
+        if (closes) {
+            tidings_caller_close(caller);
+            caller = NULL;
+        } else {
+            CHECK_EQUAL(tidings_call_cancel(caller, id), 0);
+        }
+        CHECK_EQUAL(tidings_server_next(server, 0, &request), -EAGAIN);
+        tidings_observer_close(observer);
+        CHECK_EQUAL(tidings_server_next(server, -1, &request), 0);
+        CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CANCELLED);
+        CHECK_EQUAL(request.id, id);
+        end();
+    }
+}
+
 TEST(after_its_first_part_a_call_is_not_idempotent) {
     begin();
     const uint64_t id = received(TIDINGS_CALL_IDEMPOTENT);
