@@ -2,115 +2,11 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "calls/calls.h"
-#include "center/center.h"
 #include "observable.h"
-#include "peer.h"
 #include "present.h"
 #include "privileges.h"
+#include "requesting.h"
 #include "segment/position.h"
-
-#define SERVICE "com.example.service"
-#define LONG_NS INT64_C(60000000000)  // the watchdog ends what takes longer
-
-static pipe_pair ready, go;
-static tidings_center *center;
-
-static tidings_server *server_in(tidings_center *own, const char *name) {
-    tidings_server *server;
-    OK(tidings_server_open(own, name, strlen(name), &server));
-    keep(server);
-    return server;
-}
-
-static tidings_caller *caller_in(tidings_center *own, const char *name) {
-    tidings_caller *caller;
-    OK(tidings_caller_open(own, name, strlen(name), &caller));
-    keep(caller);
-    return caller;
-}
-
-static uint64_t call_with(tidings_caller *caller, const void *payload, size_t size, uint8_t flags) {
-    uint64_t id;
-    const tidings_call_options options = {.format = TIDINGS_FORMAT_BYTES, .flags = flags};
-    OK(tidings_call(caller, payload, size, &options, &id));
-    CHECK(id != 0, "an id of 0");
-    return id;
-}
-
-static uint64_t call_number(tidings_caller *caller, uint32_t number, uint8_t flags) {
-    return call_with(caller, &number, sizeof number, flags);
-}
-
-static tidings_outcome outcome_of(tidings_caller *caller, uint64_t id) {
-    tidings_outcome outcome;
-    const int result = tidings_caller_next(caller, id, LONG_NS, &outcome);
-    CHECK(result == 0 && (id == 0 || outcome.id == id), "%d, call %lx of %lx", result, (unsigned long)outcome.id,
-          (unsigned long)id);
-    return outcome;
-}
-
-static tidings_request next_request(tidings_server *server) {
-    tidings_request request;
-    OK(tidings_server_next(server, LONG_NS, &request));
-    return request;
-}
-
-static tidings_request next_new(tidings_server *server) {
-    const tidings_request request = next_request(server);
-    CHECK(request.kind == TIDINGS_REQUEST_NEW, "kind %d", request.kind);
-    return request;
-}
-
-static uint32_t number_of(const void *payload, size_t size) {
-    uint32_t number;
-    CHECK(size == sizeof number, "%zu bytes", size);
-    memcpy(&number, payload, sizeof number);
-    return number;
-}
-
-static void echo(tidings_server *server, const tidings_request *request) {
-    OK(tidings_reply(server, request->id, request->payload, request->size, NULL));
-}
-
-// Calls that are in use: neither free, nor kept by a caller for its next one.
-static uint32_t calls_in_use(tidings_center *own) {
-    tidings__segment *s = &own->segment;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < tidings__calls_end(s); i++)
-        count += tidings__call_state(atomic_load(&s->calls[i].state)) > TIDINGS__CALL_IDLE;
-    return count;
-}
-
-static uint32_t calls_in(uint32_t state) {
-    tidings__segment *s = &center->segment;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < tidings__calls_end(s); i++)
-        count += tidings__call_state(atomic_load(&s->calls[i].state)) == state;
-    return count;
-}
-
-static uint32_t calls_taken(tidings_center *own) {
-    tidings__segment *s = &own->segment;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < tidings__calls_end(s); i++)
-        count += tidings__call_state(atomic_load(&s->calls[i].state)) != TIDINGS__CALL_FREE;
-    return count;
-}
-
-// After all callers have closed or died: every call is free, and no chunk is left.
-static void nothing_is_left(tidings_center *own) {
-    while (calls_taken(own) > 0) usleep(100);
-    CHECK(tidings_reclaim(own) >= 0, "reclaim");
-    while (statistics_of(own).chunks_used > 0) {
-        CHECK(tidings_reclaim(own) >= 0, "reclaim");
-        usleep(100);
-    }
-    tidings_orphans orphans;
-    OK(tidings_orphans_get(own, &orphans));
-    CHECK(orphans.participants == 0 && orphans.payloads == 0, "%u orphans, %u payloads", orphans.participants,
-          orphans.payloads);
-}
 
 // MARK: A server in another process
 
@@ -136,12 +32,6 @@ static pid_t start_server(int does) {
     return pid;
 }
 
-static void begin(uint32_t slots) {
-    ready = pipe_open();
-    go = pipe_open();
-    center = join_center(slots);
-}
-
 // MARK: Round trips
 
 void requests_and_replies_of_each_size_come_whole(void) {
@@ -162,11 +52,11 @@ void requests_and_replies_of_each_size_come_whole(void) {
     CHECK(tidings_call(caller, bytes, 5001, NULL, &id) == -EMSGSIZE && id == 0, "a request over the maximum");
     tidings_caller_close(caller);
     kill_and_reap(server);
-    nothing_is_left(center);
+    no_request_is_left(center);
 }
 
 void formats_codes_and_the_caller_are_reported(void) {
-    begin(256);
+    begin_requests(256);
     tidings_server *server = server_in(center, SERVICE);
     tidings_caller *caller = caller_in(center, SERVICE);
     const uint64_t id = call_number(caller, 7, 0);
@@ -189,7 +79,7 @@ void formats_codes_and_the_caller_are_reported(void) {
 }
 
 void a_call_without_a_server_is_refused_at_once(void) {
-    begin(256);
+    begin_requests(256);
     tidings_caller *caller = caller_in(center, SERVICE);
     uint64_t id;
     CHECK(tidings_call(caller, "x", 1, NULL, &id) == -ECONNREFUSED && id == 0, "no server");
@@ -227,7 +117,7 @@ static void counts(void) {
 }
 
 void two_servers_receive_each_request_once(void) {
-    begin(256);
+    begin_requests(256);
     const uint32_t many = ROUNDS(6000);
     served_by = shared_memory(many * sizeof *served_by);
     for (int i = 0; i < 2; i++) {
@@ -245,7 +135,7 @@ void two_servers_receive_each_request_once(void) {
 }
 
 void a_server_that_is_free_receives_while_another_one_works(void) {
-    begin(256);
+    begin_requests(256);
     tidings_server *busy = server_in(center, SERVICE);
     tidings_caller *caller = caller_in(center, SERVICE);
     const uint64_t first = call_number(caller, 0, 0);
@@ -262,7 +152,7 @@ void a_server_that_is_free_receives_while_another_one_works(void) {
 }
 
 void a_name_is_served_twice_by_one_process(void) {
-    begin(256);
+    begin_requests(256);
     tidings_server *servers[2] = {server_in(center, SERVICE), server_in(center, SERVICE)};
     tidings_caller *caller = caller_in(center, SERVICE);
     uint32_t received[2] = {0};
@@ -290,7 +180,7 @@ void a_name_is_served_twice_by_one_process(void) {
 
 // A request that was announced before the server opened, and whose server has ended since.
 void a_new_server_receives_what_an_earlier_one_has_not(void) {
-    begin(256);
+    begin_requests(256);
     tidings_caller *caller = caller_in(center, SERVICE);
     for (uint32_t round = 0; round < 3; round++) {
         tidings_server *first;
@@ -309,7 +199,7 @@ void a_new_server_receives_what_an_earlier_one_has_not(void) {
 // MARK: Servers that end
 
 void a_server_that_is_killed_ends_its_calls(void) {
-    begin(256);
+    begin_requests(256);
     tidings_caller *caller = caller_in(center, SERVICE);
     for (uint32_t round = 0; round < chances(30); round++) {
         const pid_t pid = start_server(HOLDS);
@@ -325,11 +215,11 @@ void a_server_that_is_killed_ends_its_calls(void) {
         }
     }
     tidings_caller_close(caller);
-    nothing_is_left(center);
+    no_request_is_left(center);
 }
 
 void an_idempotent_request_goes_to_another_server_after_a_death(void) {
-    begin(256);
+    begin_requests(256);
     tidings_caller *caller = caller_in(center, SERVICE);
     for (uint32_t round = 0; round < chances(20); round++) {
         const pid_t pid = start_server(HOLDS);
@@ -348,7 +238,7 @@ void an_idempotent_request_goes_to_another_server_after_a_death(void) {
         tidings_server_close(second);
     }
     tidings_caller_close(caller);
-    nothing_is_left(center);
+    no_request_is_left(center);
 }
 
 // It has received none of them.
@@ -360,7 +250,7 @@ static void serves_and_sleeps(void) {
 }
 
 void the_death_of_the_last_server_ends_unclaimed_calls(void) {
-    begin(256);
+    begin_requests(256);
     tidings_caller *caller = caller_in(center, SERVICE);
     for (uint32_t round = 0; round < 5; round++) {
         // Entries of dead servers stay members of the name: each costs a check.
@@ -378,7 +268,7 @@ void the_death_of_the_last_server_ends_unclaimed_calls(void) {
         }
     }
     tidings_caller_close(caller);
-    nothing_is_left(center);
+    no_request_is_left(center);
 }
 
 static enum ends { EXITS, CLOSES_THE_SERVER, CLOSES_THE_CENTER, ENDS_AT_ONCE } ends;
@@ -405,7 +295,7 @@ static void holds_and_ends(void) {
 }
 
 void a_server_that_exits_or_closes_ends_its_calls(void) {
-    begin(256);
+    begin_requests(256);
     tidings_caller *caller = caller_in(center, SERVICE);
     for (uint32_t round = 0; round < 8; round++) {
         ends = round / 2;
@@ -427,7 +317,7 @@ void a_server_that_exits_or_closes_ends_its_calls(void) {
         if (ends == EXITS || ends == ENDS_AT_ONCE) told(&go);
     }
     tidings_caller_close(caller);
-    nothing_is_left(center);
+    no_request_is_left(center);
 }
 
 // MARK: Callers that end
@@ -456,7 +346,7 @@ static void calls_and_ends(void) {
 }
 
 void a_caller_that_ends_leaves_nothing_and_its_server_learns_of_it(void) {
-    begin(256);
+    begin_requests(256);
     tidings_server *server = server_in(center, SERVICE);
     uint8_t reply[3000] = {0};
     for (caller_does = DIES; caller_does <= CLOSES_ALL; caller_does++) {
@@ -489,7 +379,7 @@ void a_caller_that_ends_leaves_nothing_and_its_server_learns_of_it(void) {
                 CHECK(calls_in_use(center) == 0, "%u calls are in use", calls_in_use(center));
                 kill_and_reap(pid);
             }
-            nothing_is_left(center);
+            no_request_is_left(center);
         }
     }
 }
@@ -511,7 +401,7 @@ static void *cancels_soon(void *argument) {
 }
 
 void a_wait_for_a_call_that_another_thread_cancels_ends(void) {
-    begin(256);
+    begin_requests(256);
     (void)server_in(center, SERVICE);
     tidings_caller *caller = caller_in(center, SERVICE);
     const uint64_t id = call_number(caller, 1, 0);
@@ -526,7 +416,7 @@ void a_wait_for_a_call_that_another_thread_cancels_ends(void) {
 // MARK: Servers that stop
 
 void a_call_of_a_stopped_server_waits_as_long_as_its_caller(void) {
-    begin(256);
+    begin_requests(256);
     const pid_t pid = start_server(ECHOES);
     tidings_caller *caller = caller_in(center, SERVICE);
     (void)outcome_of(caller, call_number(caller, 0, 0));
@@ -544,11 +434,11 @@ void a_call_of_a_stopped_server_waits_as_long_as_its_caller(void) {
     CHECK(outcome.error == 0 && number_of(outcome.payload, outcome.size) == 2, "%d", outcome.error);
     kill_and_reap(pid);
     tidings_caller_close(caller);
-    nothing_is_left(center);
+    no_request_is_left(center);
 }
 
 void a_late_reply_finds_no_caller(void) {
-    begin(256);
+    begin_requests(256);
     tidings_server *server = server_in(center, SERVICE);
     tidings_caller *caller = caller_in(center, SERVICE);
     uint8_t large[1000] = {0};
@@ -565,12 +455,12 @@ void a_late_reply_finds_no_caller(void) {
         CHECK(number_of(outcome.payload, outcome.size) == round, "another reply");
     }
     tidings_caller_close(caller);
-    nothing_is_left(center);
+    no_request_is_left(center);
 }
 
 // A ring of 256 slots: the records of most requests were overwritten, so they are found by a search, in order.
 void a_lapped_server_finds_all_requests_in_order(void) {
-    begin(256);
+    begin_requests(256);
     const pid_t pid = start_server(ECHOES);
     tidings_caller *caller = caller_in(center, SERVICE);
     (void)outcome_of(caller, call_number(caller, 0, 0));
@@ -600,7 +490,7 @@ void a_lapped_server_finds_all_requests_in_order(void) {
     kill_and_reap(pid);
     tidings_caller_close(caller);
     tidings_caller_close(other);
-    nothing_is_left(center);
+    no_request_is_left(center);
 }
 
 // MARK: Many
@@ -706,7 +596,7 @@ void of_many_calls_none_is_lost_while_servers_are_killed(void) {
     CHECK(all->replies > 0 && all->served <= ended, "%lu replies, of %lu given", (unsigned long)all->replies,
           (unsigned long)all->served);
     for (uint32_t i = 0; i < SERVERS; i++) kill_and_reap(servers[i]);
-    nothing_is_left(center);
+    no_request_is_left(center);
 }
 
 static void calls_until_killed(void) {
@@ -729,7 +619,7 @@ static void calls_until_killed(void) {
 
 // Some die while their servers claim, reply or learn of a cancellation.
 void callers_killed_at_random_leave_no_call(void) {
-    begin(1024);
+    begin_requests(1024);
     pid_t servers[2];
     for (uint32_t i = 0; i < 2; i++) servers[i] = start_server(ECHOES);
     for (uint32_t round = 0; round < chances(60); round++) {
@@ -743,9 +633,9 @@ void callers_killed_at_random_leave_no_call(void) {
             kill_and_reap(callers[i]);
         }
         // There is no guard that settles if all callers are dead, but for those of the servers.
-        if (round % 10 == 9) nothing_is_left(center);
+        if (round % 10 == 9) no_request_is_left(center);
     }
-    nothing_is_left(center);
+    no_request_is_left(center);
     for (uint32_t i = 0; i < 2; i++) kill_and_reap(servers[i]);
 }
 
@@ -774,7 +664,7 @@ static void exits_while_it_serves(void) {
 }
 
 void a_process_that_exits_while_its_threads_serve_ends_its_calls(void) {
-    begin(256);
+    begin_requests(256);
     tidings_caller *caller = caller_in(center, SERVICE);
     for (uint32_t round = 0; round < chances(ROUNDS(60)); round++) {
         announced_server = round % 2;
@@ -801,12 +691,12 @@ void a_process_that_exits_while_its_threads_serve_ends_its_calls(void) {
         ends_well(pid);
     }
     tidings_caller_close(caller);
-    nothing_is_left(center);
+    no_request_is_left(center);
 }
 
 // Caller and server take turns, so that each one sleeps and is woken.
 void no_wake_up_is_lost(void) {
-    begin(256);
+    begin_requests(256);
     const pid_t pid = start_server(ECHOES);
     tidings_caller *callers[3];
     for (uint32_t i = 0; i < 3; i++) callers[i] = caller_in(center, SERVICE);
@@ -822,7 +712,7 @@ void no_wake_up_is_lost(void) {
 // MARK: What is refused
 
 void all_calls_in_use_is_said_and_passes(void) {
-    begin(256);
+    begin_requests(256);
     (void)server_in(center, SERVICE);
     tidings_caller *caller = caller_in(center, SERVICE), *other = caller_in(center, SERVICE);
     uint64_t id, first = call_number(caller, 0, 0);
@@ -859,7 +749,7 @@ static void serves_until_the_end(void) {
 }
 
 void the_end_of_the_center_ends_the_waits_of_callers_and_servers(void) {
-    begin(256);
+    begin_requests(256);
     const pid_t server = start(serves_until_the_end);
     told(&ready);
     const pid_t caller = start(waits_for_the_end);
@@ -896,7 +786,7 @@ static void uses_what_its_parent_opened(void) {
 }
 
 void a_forked_child_uses_none_of_its_parents_servers_and_callers(void) {
-    begin(256);
+    begin_requests(256);
     parents_server = server_in(center, SERVICE);
     parents_caller = caller_in(center, SERVICE);
     parents_call = call_number(parents_caller, 3, 0);
@@ -932,7 +822,7 @@ void readers_neither_serve_nor_call(void) {
 }
 
 void an_announcement_stays_while_servers_and_callers_are_open(void) {
-    begin(256);
+    begin_requests(256);
     tidings_server *server = server_in(center, SERVICE);
     CHECK(tidings_announce(center, "r", 1, NULL, 0) == -EBUSY, "a server needs the thread");
     CHECK(tidings_withdraw(center) == -EBUSY, "a server needs the thread");
@@ -954,7 +844,7 @@ void an_announcement_stays_while_servers_and_callers_are_open(void) {
 }
 
 void names_of_requests_that_cannot_be_are_refused(void) {
-    begin(256);
+    begin_requests(256);
     char name[TIDINGS_REQUEST_NAME_MAX + 2];
     memset(name, 'n', sizeof name);
     tidings_server *server;
@@ -981,7 +871,7 @@ static void *interrupts(void *argument) {
 }
 
 void waits_are_interrupted(void) {
-    begin(256);
+    begin_requests(256);
     parents_server = server_in(center, SERVICE);
     parents_caller = caller_in(center, SERVICE);
     const uint64_t id = call_number(parents_caller, 1, 0);
@@ -1018,7 +908,7 @@ static void calls_under_signals(void) {
 }
 
 void a_signal_ends_no_wait(void) {
-    begin(256);
+    begin_requests(256);
     tidings_server *server = server_in(center, SERVICE);
     const pid_t pid = start(calls_under_signals);
     told(&ready);
