@@ -431,6 +431,8 @@ static uint32_t spin_time(const tidings_caller *caller) {
 static bool spin(tidings_caller *caller, uint64_t id, uint64_t deadline) {
     const uint32_t time = spin_time(caller);
     if (time == 0) return false;
+    // A caller that spins without end looks at its other calls in between, and at what other threads did to this one.
+    const uint32_t round = time == TIDINGS__SPIN_FOREVER ? SPIN_LONGEST_NS : time;
     pthread_mutex_lock(&caller->lock);
     const uint32_t index = id ? in_flight(caller, id) : caller->first;
     const bool taken = index != NONE && caller->calls[index].taken;
@@ -444,7 +446,7 @@ static bool spin(tidings_caller *caller, uint64_t id, uint64_t deadline) {
         if (i % 16 != 0) continue;
         if (tidings__relaxed(&caller->interrupted) || tidings__end_known(caller->center)) return true;
         const uint64_t now = tidings__monotonic_ns();
-        if (until == 0) until = time == TIDINGS__SPIN_FOREVER || now + time > deadline ? deadline : now + time;
+        if (until == 0) until = now + round > deadline ? deadline : now + round;
         if (now >= until) return time == TIDINGS__SPIN_FOREVER;
     }
 }
