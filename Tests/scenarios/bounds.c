@@ -456,7 +456,7 @@ static void of_calls(void) {
                                         : tidings__call_name(i % s->shape.names, generation));
         atomic_store(&call->request_chunk, 1 + i % s->geometry.chunk_count);
         atomic_store(&call->reply_chunk, 1 + i % s->geometry.chunk_count);
-        atomic_store(&call->state, UINT64_C(5) << 30 | server << 18 | caller << 6 | states[i % 5]);
+        atomic_store(&call->state, UINT64_C(5) << 31 | server << 18 | caller << 6 | states[i % 5]);
     }
     atomic_store(&s->header->calls_used.word, s->geometry.call_count);
 }

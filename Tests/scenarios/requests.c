@@ -773,6 +773,7 @@ static void uses_what_its_parent_opened(void) {
     CHECK(tidings_call(parents_caller, "x", 1, NULL, &id) == -ECHILD, "a call");
     CHECK(tidings_caller_next(parents_caller, parents_call, 0, &outcome) == -ECHILD, "an outcome");
     CHECK(tidings_call_cancel(parents_caller, parents_call) == -ECHILD, "a cancellation");
+    CHECK(tidings_call_continue(parents_caller, parents_call) == -ECHILD, "a continuation");
     CHECK(tidings_server_next(parents_server, 0, &request) == -ECHILD, "a request");
     CHECK(tidings_reply(parents_server, parents_request, "x", 1, NULL) == -ECHILD, "a reply");
     tidings_caller_close(parents_caller);
@@ -943,10 +944,11 @@ static uint64_t hostile_chunk(const tidings__segment *s) {
 // A state that its caller or a server could have written, or any.
 static uint64_t hostile_state(const tidings__segment *s, uint32_t index) {
     const uint64_t was = atomic_load(&s->calls[index].state);
-    switch (random_below(5)) {
+    switch (random_below(6)) {
         case 0: return random_next();
-        case 1: return was + (UINT64_C(1) << 30);
-        case 2: return tidings__call_anew(was, (uint32_t)random_below(8), TIDINGS__CALL_POSTED);
+        case 1: return was + (UINT64_C(1) << 31);
+        case 2: return was ^ TIDINGS__CALL_PART;
+        case 3: return tidings__call_anew(was, (uint32_t)random_below(8), TIDINGS__CALL_POSTED);
         default: return tidings__call_with(was, (uint32_t)random_below(8), (uint32_t)random_below(9));
     }
 }
@@ -1003,6 +1005,7 @@ static void spoils_calls(void) {
 
 static void serves_hostile_calls(void) {
     tidings_center *own = join_center(0);
+    static uint8_t text[5000];
     for (uint32_t round = 0; round < ROUNDS(30); round++) {
         tidings_server *server;
         OK(tidings_server_open(own, SERVICE, strlen(SERVICE), &server));
@@ -1010,11 +1013,18 @@ static void serves_hostile_calls(void) {
             tidings_request request;
             const int result = tidings_server_next(server, i % 8 ? 0 : SOON_NS, &request);
             CHECK(result == 0 || result == -EAGAIN || result == -ETIMEDOUT, "%d", result);
-            if (result != 0 || request.kind != TIDINGS_REQUEST_NEW) continue;
+            if (result != 0 || request.kind == TIDINGS_REQUEST_CANCELLED) continue;
             volatile uint8_t sum = 0;
             for (size_t k = 0; k < request.size; k++) sum += ((const uint8_t *)request.payload)[k];
-            const int replied = tidings_reply(server, request.id, request.payload, request.size, NULL);
-            CHECK(replied == 0 || replied == -ECANCELED || replied == -EAGAIN || replied == -ENOSPC, "%d", replied);
+            // Some replies are parts, and some parts are sent before the caller wants them.
+            const tidings_reply_options options = {.more = random_below(2)};
+            for (uint32_t k = 0; k <= random_below(3); k++) {
+                const size_t size = random_below(2) ? request.size : random_below(5001);
+                const int replied = tidings_reply(server, request.id, text, size, &options);
+                CHECK(replied == 0 || replied == -ECANCELED || replied == -EAGAIN || replied == -ENOSPC ||
+                          (replied == -EBUSY && options.more),
+                      "%d", replied);
+            }
         }
         tidings_server_close(server);
     }
@@ -1039,6 +1049,10 @@ static void makes_hostile_calls(void) {
             CHECK(result == 0 || result == -EAGAIN || result == -ETIMEDOUT || result == -ENOENT, "%d", result);
             volatile uint8_t sum = 0;
             for (size_t k = 0; result == 0 && k < outcome.size; k++) sum += ((const uint8_t *)outcome.payload)[k];
+            if (result == 0 && outcome.more && i % 3) {
+                const int continued = tidings_call_continue(caller, outcome.id);
+                CHECK(continued == 0 || continued == -EAGAIN, "%d", continued);
+            }
             if (called == 0 && i % 7 == 0) (void)tidings_call_cancel(caller, id);
         }
         tidings_caller_close(caller);

@@ -27,7 +27,7 @@ extension Scenario {
             case .waking: ["wakes", "states"]
             case .deaths: ["orphan_states", "orphans", "stale_files", "kills", "stops"]
             case .presence: ["presence"]
-            case .requests: ["requests"]
+            case .requests: ["requests", "parts"]
             case .steppedPresence: ["stepped_presence"]
             case .steppedRequests: ["stepped_requests", "stepped_calls"]
             case .prefixes: ["prefixes"]
