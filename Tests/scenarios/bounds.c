@@ -175,8 +175,10 @@ static void announcing(void) {
 
 static void requesting(void) {
     static char large[3000];
+    static const tidings_reply_options part = {.more = true};
     tidings_server *server = NULL;
     tidings_caller *caller = NULL;
+    tidings_request request = {0};
     BOUNDED(tidings_server_open(center, SERVICE, 1, &server));
     BOUNDED(tidings_caller_open(center, SERVICE, 1, &caller));
     uint64_t id[3] = {0};
@@ -186,15 +188,16 @@ static void requesting(void) {
         BOUNDED(tidings_call(caller, "x", 1, &(tidings_call_options){.flags = TIDINGS_CALL_IDEMPOTENT}, &id[2]));
     }
     for (int i = 0; server && i < 2; i++) {
-        tidings_request request = {0};
         BOUNDED(tidings_server_next(server, 0, &request));
-        BOUNDED(tidings_reply(server, request.id, large, sizeof large, NULL));
+        BOUNDED(tidings_reply(server, request.id, large, sizeof large, i ? &part : NULL));
     }
     if (server) BOUNDED(tidings_server_interrupt(server));
     if (caller) {
         tidings_outcome outcome;
         BOUNDED(tidings_caller_next(caller, id[0], 0, &outcome));
         BOUNDED(tidings_caller_next(caller, 0, 0, &outcome));
+        BOUNDED(tidings_call_continue(caller, id[1]));
+        if (server) BOUNDED(tidings_server_next(server, 0, &request));
         BOUNDED(tidings_call_cancel(caller, id[2]));
         BOUNDED(tidings_caller_interrupt(caller));
         BOUNDED(tidings_caller_close(caller));
@@ -447,16 +450,19 @@ static void of_calls(void) {
     OK(tidings__back_calls(s, s->geometry.call_count));
     for (uint32_t i = 0; i < s->geometry.call_count; i++) {
         tidings__call *call = &s->calls[i];
-        static const uint64_t states[] = {TIDINGS__CALL_POSTED, TIDINGS__CALL_CLAIMED,
+        static const uint64_t states[] = {TIDINGS__CALL_POSTED,
+                                          TIDINGS__CALL_CLAIMED,
                                           TIDINGS__CALL_CLAIMED | TIDINGS__CALL_IDEMPOTENT,
-                                          TIDINGS__CALL_POSTED | TIDINGS__CALL_AGAIN, TIDINGS__CALL_CANCELLED};
+                                          TIDINGS__CALL_POSTED | TIDINGS__CALL_AGAIN,
+                                          TIDINGS__CALL_CANCELLED,
+                                          TIDINGS__CALL_CLAIMED | TIDINGS__CALL_PART};
         const uint64_t caller = i * 7 % s->shape.participants, server = i * 5 % s->shape.participants;
         // Of one name, or of as many as there are calls.
         atomic_store(&call->name, i % 2 ? tidings__call_name(entry, generation)
                                         : tidings__call_name(i % s->shape.names, generation));
         atomic_store(&call->request_chunk, 1 + i % s->geometry.chunk_count);
         atomic_store(&call->reply_chunk, 1 + i % s->geometry.chunk_count);
-        atomic_store(&call->state, UINT64_C(5) << 31 | server << 18 | caller << 6 | states[i % 5]);
+        atomic_store(&call->state, UINT64_C(5) << 31 | server << 18 | caller << 6 | states[i % 6]);
     }
     atomic_store(&s->header->calls_used.word, s->geometry.call_count);
 }
