@@ -112,5 +112,17 @@ SCENE(a_reply_beside_a_sleep, "one replies, and its caller may just be falling a
       .finish = end_requests, .buffers = true)
 SCENE(two_servers_of_one_call, "two claim the same", .changes = 2, .finish = end_requests,
       .verify = each_received_once)
+SCENE(a_reply_in_parts, "one replies in parts, and its caller may just be falling asleep", .changes = 2,
+      .finish = end_requests, .buffers = true)
+SCENE(a_part_beside_a_cancellation, "one sends parts, and its caller takes one, cancels and calls again", .changes = 2,
+      .finish = end_requests)
+SCENE(a_server_dies_between_parts, "one dies anywhere while it sends parts, and another one serves the same",
+      .changes = 1, .finish = end_requests, .deaths = true)
+SCENE(a_caller_dies_between_parts, "one dies anywhere while it takes parts", .changes = 1, .finish = end_requests,
+      .deaths = true)
+SCENE(a_continuation_beside_a_closing_server, "one takes a part and continues, and its server closes", .changes = 2,
+      .finish = end_requests)
+SCENE(continuations_beside_a_lapped_server, "one takes parts, and the ring goes round", .changes = 1,
+      .finish = end_requests)
 
 #undef SCENE

@@ -24,6 +24,9 @@ typedef struct peer {
     tidings_caller *caller;
     fiber *fiber;
     uint32_t size, calls;  // of its requests, or of its replies
+    uint32_t parts;        // that a server sends before the last reply
+    uint32_t sent[CALLS];  // by the index of the call
+    uint32_t cancels_at;   // a caller: instead of taking this part; 0: it cancels none
     uint8_t flags;
     bool cancels;      // its first call
     bool needs_reply;  // another outcome is a mistake
@@ -89,15 +92,20 @@ static peer *add_caller(const char *who, void (*body)(void *)) {
 
 static uint8_t byte_of(uint32_t i) { return (uint8_t)(i * 7 + 1); }
 
-static bool is_whole(const uint8_t *bytes, size_t size) {
+// The first byte is the number of the part; 0 in requests, and in replies without parts.
+static void fill(uint8_t *bytes, uint32_t size, uint32_t part) {
+    for (uint32_t i = 0; i < size; i++) bytes[i] = (uint8_t)(byte_of(i) + part);
+}
+
+static bool is_whole(const uint8_t *bytes, size_t size, uint32_t part) {
     for (uint32_t i = 0; i < size; i++)
-        if (bytes[i] != byte_of(i)) return false;
+        if (bytes[i] != (uint8_t)(byte_of(i) + part)) return false;
     return size == INLINE || size == IN_CHUNK;
 }
 
 static int call(peer *p) {
     uint8_t bytes[IN_CHUNK];
-    for (uint32_t i = 0; i < p->size; i++) bytes[i] = byte_of(i);
+    fill(bytes, p->size, 0);
     const tidings_call_options options = {.flags = p->flags};
     return tidings_call(p->caller, bytes, p->size, &options, &p->id);
 }
@@ -108,16 +116,20 @@ static bool receive(peer *p, int64_t timeout_ns, tidings_request *request) {
     const int result = tidings_server_next(p->server, timeout_ns, request);
     if (result == -EAGAIN || result == -EBADF || (result == -EINTR && machine.over)) return false;
     if (result != 0) machine_violation("tidings_server_next: %d, %s", result, tidings_last_error());
-    if (request->kind == TIDINGS_REQUEST_CANCELLED) return true;
-    if (!is_whole(request->payload, request->size)) machine_violation("a request that no caller made");
+    if (request->kind != TIDINGS_REQUEST_NEW) return true;
+    if (!is_whole(request->payload, request->size, 0)) machine_violation("a request that no caller made");
     if (requests.received_count < 16) requests.received[requests.received_count++] = request->id;
     return true;
 }
 
-static void reply(const peer *p, uint64_t id) {
+// Sends the next part, or the last reply.
+static void reply(peer *p, uint64_t id) {
     uint8_t bytes[IN_CHUNK];
-    for (uint32_t i = 0; i < p->size; i++) bytes[i] = byte_of(i);
-    const int result = tidings_reply(p->server, id, bytes, p->size, NULL);
+    uint32_t *sent = &p->sent[tidings__ticket_index(id)];
+    fill(bytes, p->size, *sent);
+    const tidings_reply_options options = {.more = *sent < p->parts};
+    const int result = tidings_reply(p->server, id, bytes, p->size, &options);
+    ++*sent;
     if (result != 0 && (result != -ECANCELED || p->needs_reply)) machine_violation("tidings_reply: %d", result);
 }
 
@@ -126,6 +138,7 @@ static void serves(void *argument) {
     tidings_request request;
     while (receive(p, -1, &request)) {
         if (request.kind == TIDINGS_REQUEST_CANCELLED) continue;
+        if (request.kind == TIDINGS_REQUEST_NEW) p->sent[tidings__ticket_index(request.id)] = 0;
         if (p->dies) machine_kill(machine.current);
         reply(p, request.id);
     }
@@ -153,14 +166,32 @@ static void replies_to_what_it_has(void *argument) {
     serves(p);
 }
 
+static void cancel_call(const peer *p) {
+    if (tidings_call_cancel(p->caller, p->id) != 0) machine_violation("%s", tidings_last_error());
+}
+
+// Part by part.
 static void take_outcome(peer *p) {
     tidings_outcome outcome;
-    int result = tidings_caller_next(p->caller, p->id, -1, &outcome);
-    if (result != 0) machine_violation("tidings_caller_next: %d, %s", result, tidings_last_error());
+    uint32_t part = 0;
+    int result;
+    for (;; part++) {
+        result = tidings_caller_next(p->caller, p->id, -1, &outcome);
+        if (result != 0) machine_violation("tidings_caller_next: %d, %s", result, tidings_last_error());
+        if (!outcome.more) break;
+        if (outcome.error != 0 || !is_whole(outcome.payload, outcome.size, part))
+            machine_violation("part %u: %d, or another one", part, outcome.error);
+        result = tidings_call_continue(p->caller, p->id);
+        if (result != 0) machine_violation("tidings_call_continue: %d, %s", result, tidings_last_error());
+        if (part + 1 == p->cancels_at) {
+            cancel_call(p);
+            return;
+        }
+    }
     if (outcome.error != 0 && outcome.error != -ECONNRESET && outcome.error != -ECONNREFUSED)
         machine_violation("outcome %d", outcome.error);
     if (outcome.error != 0 && p->needs_reply) machine_violation("outcome %d instead of a reply", outcome.error);
-    if (outcome.error == 0 && !is_whole(outcome.payload, outcome.size)) machine_violation("a torn reply");
+    if (outcome.error == 0 && !is_whole(outcome.payload, outcome.size, part)) machine_violation("a torn reply");
     result = tidings_caller_next(p->caller, p->id, 0, &outcome);
     if (result != -ENOENT) machine_violation("a second outcome: %d", result);
 }
@@ -171,11 +202,11 @@ static void calls(void *argument) {
         const int result = call(p);
         if (result == -ECONNREFUSED && !p->needs_reply) continue;
         if (result != 0) machine_violation("tidings_call: %d, %s", result, tidings_last_error());
-        if (i == 0 && p->cancels) {
-            if (tidings_call_cancel(p->caller, p->id) != 0) machine_violation("%s", tidings_last_error());
-        } else {
+        if (i == 0 && p->cancels)
+            cancel_call(p);
+        else
             take_outcome(p);
-        }
+        p->cancels_at = 0;
     }
 }
 
@@ -183,7 +214,7 @@ static void awaits(void *argument) { take_outcome(argument); }
 
 static void cancels(void *argument) {
     peer *p = argument;
-    if (tidings_call_cancel(p->caller, p->id) != 0) machine_violation("%s", tidings_last_error());
+    cancel_call(p);
     if (!p->needs_reply) return;
     if (call(p) != 0) machine_violation("%s", tidings_last_error());
     awaits(p);
@@ -418,6 +449,73 @@ void two_servers_of_one_call(void) {
     caller->needs_reply = true;
     add_server("server B", serves);
     add_server("server C", serves);
+}
+
+// MARK: Scenes of parts
+
+static peer *add_server_of_parts(const char *who) {
+    peer *server = add_server(who, serves);
+    server->parts = 2;
+    server->size = IN_CHUNK;
+    return server;
+}
+
+void a_reply_in_parts(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", calls);
+    caller->needs_reply = true;
+    add_server_of_parts("server B")->needs_reply = true;
+}
+
+void a_part_beside_a_cancellation(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", calls);
+    caller->calls = 2;
+    caller->cancels_at = 1;
+    caller->needs_reply = true;
+    add_server_of_parts("server B");
+}
+
+void a_server_dies_between_parts(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", calls);
+    caller->flags = TIDINGS_CALL_IDEMPOTENT;
+    add_server_of_parts("server B")->fiber->mortal = true;
+    add_server_of_parts("server C");
+    add_guard("guard D");
+}
+
+void a_caller_dies_between_parts(void) {
+    open_requests();
+    add_caller("caller A", calls)->fiber->mortal = true;
+    add_server_of_parts("server B");
+    add_guard("guard C");
+}
+
+static void closes(void *argument) {
+    peer *p = argument;
+    tidings_server_close(p->server);
+    p->server = NULL;
+}
+
+// The server has sent a part, and does not know yet whether the caller has continued.
+void a_continuation_beside_a_closing_server(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", awaits), *server = add_server("server B", closes);
+    server->parts = 2;
+    server->size = IN_CHUNK;
+    has_called(caller);
+    has_claimed(server);
+    reply(server, server->id);
+}
+
+// The records of the continuations are overwritten before the server reads them.
+void continuations_beside_a_lapped_server(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", calls);
+    caller->needs_reply = true;
+    add_server("server B", serves)->parts = 1;
+    add_poster("poster C", "n", SLOTS + 2);
 }
 
 void each_received_once(void) {

@@ -386,8 +386,10 @@ static int take_outcome(tidings_caller *caller, uint32_t index, tidings_outcome 
         // Behind the others: its next part may be there as soon as the program asks again.
         unlink_call(caller, index);
         append(caller, index);
+#ifndef MUTANT_PART_FREED_LATE       // Found by: interleaving a_reply_in_parts
 #ifndef MUTANT_PART_KEEPS_ITS_CHUNK  // Found by: interleaving a_reply_in_parts
         tidings__reply_free(s, index, word);
+#endif
 #endif
         return 0;
     }
@@ -534,6 +536,9 @@ static int go_on(tidings_caller *caller, uint32_t index) {
                             word & TIDINGS__CALL_PART && tidings__cas(state, &word, word & ~TIDINGS__CALL_PART);
     }
     if (!call->unannounced) return 0;
+#ifdef MUTANT_PART_FREED_LATE
+    tidings__reply_free(&caller->center->segment, index, word & ~TIDINGS__CALL_PART);
+#endif
     const uint64_t ticket = tidings__ticket(index, call->posted);
     const int error = tidings_post(caller->publisher, &ticket, sizeof ticket, NULL, NULL);
     call->unannounced = error != 0;

@@ -92,10 +92,11 @@ static void free_cancelled(tidings_server *server, uint32_t index, uint64_t clai
 // again.
 static bool give_up(tidings_server *server, uint32_t index, uint64_t claimed) {
     tidings__segment *s = &server->center->segment;
-    // Its caller may have taken the part meanwhile.
-    if (tidings__call_give_up(s, index, claimed) ||
-        (claimed & TIDINGS__CALL_PART && tidings__call_give_up(s, index, claimed & ~TIDINGS__CALL_PART)))
-        return (claimed & TIDINGS__CALL_IDEMPOTENT) != 0;
+    if (tidings__call_give_up(s, index, claimed)) return (claimed & TIDINGS__CALL_IDEMPOTENT) != 0;
+#ifndef MUTANT_GIVEN_UP_WITH_ONE_TRY  // Found by: interleaving a_continuation_beside_a_closing_server
+    // Its caller may have let this server go on meanwhile. After a part it is not idempotent.
+    if (claimed & TIDINGS__CALL_PART && tidings__call_give_up(s, index, claimed & ~TIDINGS__CALL_PART)) return false;
+#endif
     free_cancelled(server, index, claimed);
     return false;
 }
@@ -306,8 +307,10 @@ static int look_at(tidings_server *server, const tidings_delivery *d, tidings_re
     if (ticket == TIDINGS__TICKET_SEARCH) {
         // Calls that were posted before the last search were found by it. It does not look for this server's calls.
         server->to_search |= d->kind != TIDINGS_DELIVERY_MESSAGE || (int64_t)(d->sequence - server->searched_at) >= 0;
+#ifndef MUTANT_LAPPED_SERVER_LEARNS_NOTHING  // Found by: interleaving continuations_beside_a_lapped_server
         server->to_tell = true;
         server->tell_next = 0;
+#endif
         return take(server, request);
     }
     if (tell(server, tidings__ticket_index(ticket), request)) return 0;
@@ -374,8 +377,12 @@ static int reply(tidings_server *server, uint32_t index, const void *payload, si
     const uint64_t claimed = server->claimed[index];
     uint64_t word = claimed, chunk;
     // Invariant C9. After its first part no other server receives the call: the caller would get parts twice.
-    const uint64_t replied = part ? (claimed & ~TIDINGS__CALL_IDEMPOTENT) | TIDINGS__CALL_PART
-                                  : tidings__call_with(claimed, center->participant, TIDINGS__CALL_REPLIED);
+#ifdef MUTANT_PART_STAYS_IDEMPOTENT  // Found by: interleaving a_server_dies_between_parts
+    const uint64_t sent = claimed | TIDINGS__CALL_PART;
+#else
+    const uint64_t sent = (claimed & ~TIDINGS__CALL_IDEMPOTENT) | TIDINGS__CALL_PART;
+#endif
+    const uint64_t replied = part ? sent : tidings__call_with(claimed, center->participant, TIDINGS__CALL_REPLIED);
     if (claimed & TIDINGS__CALL_PART) {
         if (tidings__acquire(&call->state) == cancelled_word(claimed)) {
             server->claimed[index] = 0;
@@ -412,6 +419,9 @@ static int reply(tidings_server *server, uint32_t index, const void *payload, si
         return no_caller(server);
     }
     tidings__barrier_after_rmw();
+#ifdef MUTANT_PART_WAKES_NO_CALLER  // Found by: interleaving a_reply_in_parts
+    if (part) return 0;
+#endif
     tidings__call_wake(s, index, replied);
     return 0;
 }
