@@ -77,7 +77,7 @@ static bool next_request(tidings_server *of, int64_t timeout_ns, tidings_request
     const int result = tidings_server_next(of, timeout_ns, request);
     if (result == -EAGAIN || result == -ETIMEDOUT) return false;
     SO(result == 0, "tidings_server_next: %d", result);
-    SO(request->kind == TIDINGS_REQUEST_CANCELLED || is_whole(request->payload, request->size),
+    SO(request->kind != TIDINGS_REQUEST_NEW || is_whole(request->payload, request->size),
        "a request of %zu bytes that no caller made", request->size);
     return true;
 }
@@ -489,6 +489,238 @@ static void killed_anywhere_cancelling(bool claims) {
 
 void killed_anywhere_while_cancelling(void) { killed_anywhere_cancelling(false); }
 void killed_anywhere_while_cancelling_what_a_server_has(void) { killed_anywhere_cancelling(true); }
+
+// MARK: Parts
+
+// A reply has these, and then its end. The code of each is its number.
+#define PARTS 2u
+// While the target goes through its section, this process takes or sends parts each time after so many instructions.
+#define STRIDE 1500u
+
+static uint32_t sent;  // of the one call
+
+static void send_next(tidings_server *of, uint64_t id) {
+    const tidings_reply_options options = {.code = (uint16_t)sent, .more = sent < PARTS};
+    const int result = tidings_reply(of, id, text, size, &options);
+    SO(result == 0 || result == -ECANCELED, "part %u: %d", sent, result);
+    if (result) atomic_fetch_add(&target->refused, 1);
+    sent++;
+}
+
+// Serves one request or continuation, or learns of a cancellation. False: there is nothing.
+static bool serve_parts(tidings_server *of, int64_t timeout_ns) {
+    tidings_request request;
+    if (!next_request(of, timeout_ns, &request)) return false;
+    if (request.kind == TIDINGS_REQUEST_CANCELLED) {
+        atomic_fetch_add(&target->cancelled, 1);
+        return true;
+    }
+    if (request.kind == TIDINGS_REQUEST_NEW) sent = 0;
+    send_next(of, request.id);
+    return true;
+}
+
+// Takes the parts that are there, and lets the server go on. True: the call has ended with `outcome`.
+static bool take_parts(tidings_caller *by, uint64_t id, int64_t timeout_ns, uint32_t *part, tidings_outcome *outcome) {
+    int result;
+    while ((result = tidings_caller_next(by, id, timeout_ns, outcome)) == 0) {
+        if (outcome->error == 0)
+            SO(outcome->code == *part && outcome->more == (*part < PARTS) && is_whole(outcome->payload, outcome->size),
+               "part %u instead of part %u", outcome->code, *part);
+        if (!outcome->more) return true;
+        ++*part;
+        OK(tidings_call_continue(by, id));
+    }
+    SO(result == -EAGAIN, "tidings_caller_next: %d", result);
+    return false;
+}
+
+static void sends_parts_in_section(void) {
+    tidings_server *own = server_of(join_center(0));
+    section_begin();
+    for (uint32_t i = 0; i < 8; i++) (void)serve_parts(own, 0);
+    section_end();
+    for (;;) (void)serve_parts(own, -1);
+}
+
+// Lets a server go up to `most` instructions through its section, and takes its parts meanwhile. Returns how many.
+static uint64_t step_and_take(pid_t pid, uint64_t most, uint64_t id, uint32_t *part, bool *ended) {
+    uint64_t gone = 0;
+    tidings_outcome outcome;
+    while (gone < most) {
+        const uint64_t share = most - gone < STRIDE ? most - gone : STRIDE, went = step(pid, share, false);
+        gone += went;
+        if (!*ended && take_parts(caller, id, 0, part, &outcome)) {
+            SO(outcome.error == 0, "outcome %d of a living server", outcome.error);
+            *ended = true;
+        }
+        if (went < share) break;
+    }
+    return gone;
+}
+
+static pid_t start_sending(uint8_t flags, uint64_t *id) {
+    const pid_t pid = start_traced(sends_parts_in_section);
+    *id = call_of(caller, flags);
+    return pid;
+}
+
+static void begin_taking_parts(uint8_t flags) {
+    begin(IN_CHUNK);
+    caller = caller_of(center);
+    for (int i = 0; i < 2; i++) {
+        uint64_t id;
+        const pid_t pid = start_sending(flags, &id);
+        uint32_t part = 0;
+        bool ended = false;
+        section.length = step_and_take(pid, SANITIZED ? 60000 : UINT64_MAX, id, &part, &ended);
+        SO(SANITIZED || (ended && part == PARTS), "%u parts", part);
+        if (!ended) OK(tidings_call_cancel(caller, id));
+        kill_and_reap(pid);
+        until_settled();
+        no_call_is_left(center);
+    }
+    if (full()) fprintf(stderr, "%lu instructions\n", (unsigned long)section.length);
+}
+
+// `second`: a server that receives the request afterwards, if the first has sent no part; or NULL.
+static void server_killed_sending(uint8_t flags, bool beside) {
+    begin_taking_parts(flags);
+    tidings_server *second = beside ? server_of(join_center(0)) : NULL;
+    const uint32_t kills = moments(MOMENTS, section.length);
+    for (uint32_t kill = 0; kill < kills; kill++) {
+        uint64_t id;
+        const pid_t pid = start_sending(flags, &id);
+        uint32_t part = 0;
+        bool ended = false;
+        section.at = step_and_take(pid, moment(kill, kills, section.length), id, &part, &ended);
+        const uint64_t word = word_of(id);
+        kill_and_reap(pid);
+        const bool again = tidings__call_state(word) == TIDINGS__CALL_POSTED || word & TIDINGS__CALL_IDEMPOTENT;
+        tidings_outcome outcome = {.error = 0};
+        while (!ended && !take_parts(caller, id, 0, &part, &outcome)) {
+            if (second && serve_parts(second, 100000)) SO(again, "a call with a part goes to another server");
+        }
+        const int expected = ended || outcome.error == 0                         ? 0
+                             : tidings__call_state(word) == TIDINGS__CALL_POSTED ? -ECONNREFUSED
+                                                                                 : -ECONNRESET;
+        SO(outcome.error == expected && (outcome.error || part == PARTS), "outcome %d after %u parts", outcome.error,
+           part);
+        SO(!second || !again || outcome.error == 0, "outcome %d, though another server was there", outcome.error);
+        ended_once(id);
+        until_settled();
+        tidings_request request;
+        SO(!second || !next_request(second, 0, &request), "the other server has request %lx",
+           (unsigned long)request.id);
+        no_call_is_left(center);
+    }
+}
+
+void killed_anywhere_while_sending_parts(void) { server_killed_sending(0, false); }
+void killed_anywhere_while_sending_parts_beside_another_server(void) {
+    server_killed_sending(TIDINGS_CALL_IDEMPOTENT, true);
+}
+
+// The caller cancels meanwhile. When the server continues, it learns of that, and answers the next call.
+void stopped_anywhere_while_sending_parts(void) {
+    begin_taking_parts(0);
+    const uint32_t stops = moments(MOMENTS / 2, section.length);
+    for (uint32_t stop = 0; stop < stops; stop++) {
+        uint64_t id;
+        memset(target, 0, sizeof *target);
+        const pid_t pid = start_sending(0, &id);
+        uint32_t part = 0;
+        bool ended = false;
+        section.at = step_and_take(pid, moment(stop, stops, section.length), id, &part, &ended);
+        const bool claimed = tidings__call_state(word_of(id)) == TIDINGS__CALL_CLAIMED;
+        if (!ended) OK(tidings_call_cancel(caller, id));
+        let_go(pid);
+        id = call_of(caller, 0);
+        part = 0;
+        tidings_outcome outcome;
+        SO(take_parts(caller, id, -1, &part, &outcome) && outcome.error == 0 && part == PARTS, "outcome %d",
+           outcome.error);
+        const uint32_t told_of = atomic_load(&target->refused) + atomic_load(&target->cancelled);
+        SO(told_of <= claimed, "it learned %u times that the call was cancelled", told_of);
+        no_call_is_left(center);
+        kill_and_reap(pid);
+        until_settled();
+        no_call_is_left(center);
+    }
+}
+
+static void takes_parts_in_section(void) {
+    tidings_caller *own = caller_of(join_center(0));
+    const uint64_t id = call_of(own, TIDINGS_CALL_IDEMPOTENT);
+    uint32_t part = 0;
+    tidings_outcome outcome;
+    bool ended = false;
+    section_begin();
+    for (uint32_t i = 0; i < 8 && !ended; i++) ended = take_parts(own, id, 0, &part, &outcome);
+    section_end();
+    if (!ended) (void)take_parts(own, id, -1, &part, &outcome);
+    SO(outcome.error == 0 ? part == PARTS : outcome.error == -ECONNRESET, "outcome %d after %u parts", outcome.error,
+       part);
+    atomic_store(&target->done, 1);
+    for (;;) pause();
+}
+
+// Lets a caller go up to `most` instructions through its section, and sends parts meanwhile. Returns how many.
+static uint64_t step_and_send(pid_t pid, uint64_t most) {
+    uint64_t gone = 0;
+    while (gone < most) {
+        (void)serve_parts(server, 0);
+        const uint64_t share = most - gone < STRIDE ? most - gone : STRIDE, went = step(pid, share, false);
+        gone += went;
+        if (went < share) break;
+    }
+    return gone;
+}
+
+static void measure_taking(void) {
+    const pid_t pid = start_traced(takes_parts_in_section);
+    section.length = step_and_send(pid, SANITIZED ? 60000 : UINT64_MAX);
+    SO(SANITIZED || sent == PARTS + 1, "%u parts", sent);
+    kill_and_reap(pid);
+    until_settled();
+    while (serve_parts(server, 0)) {}
+    no_call_is_left(NULL);
+}
+
+void killed_anywhere_while_taking_parts(void) {
+    begin_serving(IN_CHUNK);
+    measure_taking();
+    const uint32_t kills = moments(MOMENTS, section.length);
+    for (uint32_t kill = 0; kill < kills; kill++) {
+        const pid_t pid = start_traced(takes_parts_in_section);
+        section.at = step_and_send(pid, moment(kill, kills, section.length));
+        if (random_below(2)) (void)serve_parts(server, 0);
+        kill_and_reap(pid);
+        until_settled();
+        while (serve_parts(server, 0)) {}
+        no_call_is_left(NULL);
+    }
+}
+
+// Its server closes meanwhile.
+void stopped_anywhere_while_taking_parts(void) {
+    begin_serving(IN_CHUNK);
+    measure_taking();
+    const uint32_t stops = moments(MOMENTS, section.length);
+    for (uint32_t stop = 0; stop < stops; stop++) {
+        atomic_store(&target->done, 0);
+        const pid_t pid = start_traced(takes_parts_in_section);
+        section.at = step_and_send(pid, moment(stop, stops, section.length));
+        if (random_below(2)) (void)serve_parts(server, 0);
+        tidings_server_close(server);
+        let_go(pid);
+        while (!atomic_load(&target->done)) usleep(50);
+        kill_and_reap(pid);
+        until_settled();
+        no_call_is_left(NULL);
+        server = server_of(center);
+    }
+}
 
 // MARK: Settling
 
