@@ -18,9 +18,12 @@ static inline uint64_t tidings__call_generation(uint64_t word) { return word >> 
 static inline uint64_t tidings__call_with(uint64_t word, uint32_t server, uint32_t state) {
     return (word & ~UINT64_C(0x7ffc0007)) | (uint64_t)(server & 0xfff) << 18 | state;
 }
-// The word that begins the next generation of an entry, without flags and server.
+// The word that begins the next generation of an entry, without flags and server. No call has generation 0: the ticket
+// of entry 0 would be 0, and `tidings_caller_next` takes that for any call. A peer may have written the last
+// generation.
 static inline uint64_t tidings__call_anew(uint64_t word, uint32_t caller, uint32_t state) {
-    return (tidings__call_generation(word) + 1) << 31 | (uint64_t)(caller & 0xfff) << 6 | state;
+    const uint64_t next = (tidings__call_generation(word) + 1) << 31;
+    return (next ? next : UINT64_C(1) << 31) | (uint64_t)(caller & 0xfff) << 6 | state;
 }
 // A ticket names a call of one generation: 13…0 index, 63…31 generation.
 static inline uint64_t tidings__ticket(uint32_t index, uint64_t word) {

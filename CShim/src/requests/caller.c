@@ -251,7 +251,8 @@ static int post_call(tidings_caller *caller, uint32_t index, const tidings_call_
     tidings__set_release(state, posted);
     (void)idle;
 #else
-    if (!tidings__cas(state, &idle, posted)) {
+    // Generation 0 is a peer's: the id would be 0.
+    if (tidings__call_generation(idle) == 0 || !tidings__cas(state, &idle, posted)) {
         free_request(caller, index);
         return tidings__center_place(center) ? -EBADF : no_server(caller);
     }

@@ -119,6 +119,19 @@ TEST(a_call_that_peers_have_taken_away_ends_and_leaks_no_chunk) {
     end();
 }
 
+TEST(a_call_of_a_generation_that_no_caller_makes_is_not_used) {
+    begin();
+    const uint64_t first = called("x", 1);
+    CHECK_EQUAL(tidings__ticket_index(first), 0);
+    CHECK_EQUAL(tidings_call_cancel(caller, first), 0);
+    // It is kept for the next call.
+    s->calls[0].state = call_word(0, center->participant, 0, TIDINGS__CALL_IDLE);
+    const uint64_t second = called("x", 1);
+    CHECK(second != 0);
+    CHECK_EQUAL(tidings__ticket_index(second), 1);
+    end();
+}
+
 TEST(a_reply_of_hostile_words_is_a_damaged_one) {
     begin();
     const struct {
