@@ -35,14 +35,21 @@ def use(r):
     return bytes([r.randint(first, last), r.randrange(256)])
 
 
+def call(r):
+    return bytes([252]) + r.randbytes(6)
+
+
 def program(r, steps):
-    out = bytes([r.choice([1, 3, 5, 7]) | r.choice([0, 0, 8, 16, 48, 32, 80])])
+    requests = r.choice([0, 0, 128])
+    out = bytes([r.choice([1, 3, 5, 7]) | r.choice([0, 0, 8, 16, 48, 32, 80]) | requests])
     for _ in range(steps):
         kind = r.random()
         if kind < 0.3:
             out += bytes([r.randrange(80)]) + change(r)
         elif kind < 0.45:
             out += bytes([r.randrange(80, 128)]) + armed(r)
+        elif requests and kind < 0.85:
+            out += call(r) if r.random() < 0.4 else bytes([251, r.choice([24, 24, 24, 27, 27, 28, 29]) | r.randrange(8) << 5])
         else:
             out += use(r)
     return out

@@ -27,6 +27,10 @@ int __wrap_tidings__back_presence(tidings__segment *segment);
 int __real_tidings__back_presence(tidings__segment *segment);
 bool __wrap_tidings__name_touched(tidings__segment *segment, uint32_t index);
 bool __real_tidings__name_touched(tidings__segment *segment, uint32_t index);
+int __wrap_tidings__back_calls(tidings__segment *segment, uint32_t count);
+int __real_tidings__back_calls(tidings__segment *segment, uint32_t count);
+uint32_t __wrap_tidings__calls_there(tidings__segment *segment, uint32_t count);
+uint32_t __real_tidings__calls_there(tidings__segment *segment, uint32_t count);
 uint32_t __wrap_tidings__names_there(tidings__segment *segment, uint32_t count);
 uint32_t __real_tidings__names_there(tidings__segment *segment, uint32_t count);
 void *__wrap___asan_memcpy(void *to, const void *from, size_t size);
@@ -127,6 +131,7 @@ static void fence_chunks(const tidings__segment *s, unsigned i) {
     for (uint32_t chunk = 0; maps[i].fences && chunk < s->geometry.chunk_count; chunk++)
         if (maps[i].opened[chunk])
             __asan_poison_memory_region(tidings__chunk_bytes(s, chunk, NULL), maps[i].opened[chunk]);
+    if (maps[i].fences) forbid(s->base, s->geometry.calls, s->size);
     memset(maps[i].opened, 0, sizeof maps[i].opened);
     maps[i].fences = true;
 }
@@ -194,6 +199,24 @@ int __wrap_tidings__back_presence(tidings__segment *segment) {
     const uint64_t bytes = segment->shape.participants * sizeof(tidings__presence);
     if (result == 0) __asan_unpoison_memory_region(segment->base + segment->geometry.presence, bytes);
     return result;
+}
+
+static void open_calls(tidings__segment *segment) {
+    const uint64_t known = tidings__relaxed(&segment->calls_known);
+    __asan_unpoison_memory_region(segment->base + segment->geometry.calls, known * sizeof(tidings__call));
+    __asan_unpoison_memory_region(segment->base + segment->geometry.call_bodies, known * sizeof(tidings__call_body));
+}
+
+int __wrap_tidings__back_calls(tidings__segment *segment, uint32_t count) {
+    const int result = __real_tidings__back_calls(segment, count);
+    if (result == 0) open_calls(segment);
+    return result;
+}
+
+uint32_t __wrap_tidings__calls_there(tidings__segment *segment, uint32_t count) {
+    const uint32_t there = __real_tidings__calls_there(segment, count);
+    open_calls(segment);
+    return there;
 }
 
 uint32_t __wrap_tidings__names_there(tidings__segment *segment, uint32_t count) {

@@ -28,7 +28,7 @@ size_t step_size(const uint8_t *at, size_t left) {
         size = 2 + (mode & 2 ? 2 : 1) + (mode & 4 ? 1 : 0) + (mode & 8 ? 1 : 0);
     else if (what == 248 || what == 249)
         size = 8;
-    else if (what == 250)
+    else if (what == 250 || what == 252)
         size = 7;
     else if (what == 253 || what == 254)
         size = 6;
@@ -66,8 +66,15 @@ static size_t of_presence(uint8_t *to) {
     return 6;
 }
 
+static size_t of_call(uint8_t *to) {
+    to[0] = 252;
+    for (unsigned i = 1; i < 7; i++) to[i] = (uint8_t)below(256);
+    return 7;
+}
+
 static size_t aim(uint8_t *to, uint8_t kind) {
     if (kind == WORD_PRESENCE) return of_presence(to);
+    if (kind == WORD_CALL) return of_call(to);
     to[0] = below(4) ? 248 : 249;
     to[1] = kind;
     to[2] = (uint8_t)(below(2) ? 0 : below(4) ? below(4) : below(256));
@@ -81,6 +88,7 @@ static size_t aim(uint8_t *to, uint8_t kind) {
 
 static size_t word_now(uint8_t *to, uint8_t kind) {
     if (kind == WORD_PRESENCE) return of_presence(to);
+    if (kind == WORD_CALL) return of_call(to);
     to[0] = 250;
     to[1] = kind;
     to[2] = (uint8_t)below(32);
@@ -133,6 +141,12 @@ static const struct {
     {WORD_PRESENCE, WORD_PRESENCE, {235, 0, MORE(22, 7), MORE(23, 3), MORE(25, 1), MORE(3, 0)}, 5},  // a death
     {WORD_PRESENCE, WORD_PRESENCE, {235, 0, MORE(23, 1), MORE(25, 3), 225, 0, 168, 2}, 5},           // reclaimed
     {WORD_PRESENCE, WORD_PRESENCE, {MORE(22, 2), MORE(25, 0), ROUND, MORE(22, 4), 222, 0}, 5},       // evicted
+    {WORD_CALL, WORD_CALL, {MORE(24, 0), MORE(27, 0), MORE(28, 4), MORE(24, 0), MORE(24, 4)}, 5},    // a request
+    {WORD_CALL, WORD_CALL, {MORE(28, 5), MORE(24, 0), MORE(24, 6), MORE(27, 3), MORE(27, 4)}, 5},    // a part
+    {WORD_CALL, WORD_CALL, {MORE(24, 1), MORE(24, 5), MORE(27, 0), MORE(24, 0), MORE(24, 3)}, 5},    // and the next
+    {WORD_CALL, WORD_CALL, {MORE(28, 2), MORE(24, 1), MORE(27, 6), MORE(24, 0), MORE(24, 4)}, 5},    // cancelled
+    {WORD_CALL, WORD_CALL, {235, 0, MORE(28, 1), MORE(25, 3), MORE(25, 2), MORE(27, 1)}, 5},         // settled
+    {WORD_CALL, WORD_CALL, {MORE(28, 3), ROUND, MORE(24, 0), MORE(27, 2), MORE(29, 1)}, 5},          // lapped, closed
 };
 
 static size_t recipe(uint8_t *to) {

@@ -6,6 +6,7 @@
 #define STEPS_MAX 200
 
 void script_close(void) {
+    use_close_requests();
     for (unsigned i = 0; i < OBSERVERS; i++) use_close_observer(i);
     for (unsigned i = 0; i < NAMES; i++) {
         tidings_publisher_close(now.publishers[i]);
@@ -108,6 +109,22 @@ static bool more(uint8_t how) {
             use_withdraw(which & 1 ? now.second : now.center);
             fuzz_step("withdraw");
             return true;
+        case 24:
+            use_server(which & 1 && now.second ? now.second : now.center, which);
+            fuzz_step("server");
+            return true;
+        case 27:
+            use_caller(which & 1 && now.second ? now.second : now.center, which);
+            fuzz_step("caller");
+            return true;
+        case 28:
+            use_call(which);
+            fuzz_step("call");
+            return true;
+        case 29:
+            if (which & 1) use_close_requests();
+            fuzz_step("close server and caller");
+            return true;
         case 25:
             process_guard_dies(which & 1 ? now.second : now.center);
             if (which & 2) use_die(which & 1 ? now.second : now.center);
@@ -129,6 +146,7 @@ static bool step(input *in) {
     if (what < 128) return change_armed(in), true;
     if (what == 248 || what == 249) return change_aimed(in, what == 249), true;
     if (what == 250) return change_word(in), true;
+    if (what == 252) return change_call(in), true;
     if (what == 253) return change_presence(in), true;
     if (what == 254) return change_aimed_at_presence(in), true;
     const uint8_t how = input_byte(in);
@@ -223,6 +241,7 @@ static void run(input *in, uint8_t beginning) {
         if (beginning & 1) script_furnish(now.center);
         if (beginning & 2) use_observe(3, 8);
         if (beginning & 4) (void)use_open(&now.second, now.readable && beginning & 64 ? TIDINGS_OPEN_READ_ONLY : 0);
+        if (beginning & 128) use_requests();
         for (int i = 0; i < STEPS_MAX && in->at < in->end && step(in); i++) {}
     }
     changes_disarm();

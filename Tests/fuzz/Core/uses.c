@@ -225,9 +225,107 @@ void use_removal(void) {
     fuzz_result("remove", tidings_remove("f", &configuration));
 }
 
+// MARK: Requests
+
+void use_close_requests(void) {
+    tidings_server_close(now.server);
+    tidings_caller_close(now.caller);
+    now.server = NULL;
+    now.caller = NULL;
+    now.held = false;
+}
+
+static void remember(uint64_t ids[CALLS], uint64_t id) {
+    memmove(ids + 1, ids, (CALLS - 1) * sizeof *ids);
+    ids[0] = id;
+}
+
+static void read_text(const void *payload, size_t size) {
+    MUST(payload && size <= fuzz_configuration.maximum_payload, size);
+    for (size_t i = 0; i < size; i++) sum ^= ((const uint8_t *)payload)[i];
+}
+
+static void receive(int64_t timeout) {
+    tidings_request request;
+    const int result = tidings_server_next(now.server, timeout, &request);
+    fuzz_result("request", result);
+    if (result != 0) return;
+    MUST(request.kind >= TIDINGS_REQUEST_NEW && request.kind <= TIDINGS_REQUEST_CONTINUED, request.kind);
+    read_text(request.payload, request.size);
+    if (request.kind == TIDINGS_REQUEST_NEW)
+        remember(now.requests, request.id);
+    else
+        MUST(request.size == 0, request.size);
+}
+
+static void reply(unsigned which, size_t size, bool more) {
+    const tidings_reply_options options = {.more = more};
+    fuzz_result("reply", tidings_reply(now.server, now.requests[which % CALLS], bytes, size, &options));
+}
+
+void use_server(tidings_center *center, unsigned how) {
+    if (!now.server) {
+        if (center) fuzz_result("server", tidings_server_open(center, "s", 1, &now.server));
+        return;
+    }
+    switch (how) {
+        case 0:
+        case 1: receive(0); return;
+        case 2: receive(100000); return;
+        case 3: reply(0, 8, false); return;
+        case 4: reply(1, 1000, false); return;
+        case 5: reply(0, 100, true); return;
+        case 6: reply(0, 6000, true); return;
+        default: tidings_server_hold(now.server, now.held = !now.held);
+    }
+}
+
+void use_call(unsigned how) {
+    const tidings_call_options options = {.flags = how & 1 ? TIDINGS_CALL_IDEMPOTENT : 0};
+    uint64_t id;
+    if (!now.caller) return;
+    const int result = tidings_call(now.caller, bytes, sizes[how & 7], &options, &id);
+    fuzz_result("call", result);
+    MUST((id != 0) == (result == 0), result);
+    if (result == 0) remember(now.calls, id);
+}
+
+void use_caller(tidings_center *center, unsigned how) {
+    if (!now.caller) {
+        if (center) fuzz_result("caller", tidings_caller_open(center, "s", 1, &now.caller));
+        return;
+    }
+    switch (how) {
+        case 4: fuzz_result("continue", tidings_call_continue(now.caller, now.calls[0])); return;
+        case 5: fuzz_result("continue", tidings_call_continue(now.caller, now.calls[1])); return;
+        case 6: fuzz_result("cancel", tidings_call_cancel(now.caller, now.calls[0])); return;
+        case 7: fuzz_result("cancel", tidings_call_cancel(now.caller, now.calls[2])); return;
+        default: break;
+    }
+    tidings_outcome outcome;
+    const int result = tidings_caller_next(now.caller, how == 3 ? now.calls[0] : 0, how == 2 ? 100000 : 0, &outcome);
+    fuzz_result("outcome", result);
+    if (result != 0) return;
+    MUST(outcome.error == 0 || (!outcome.more && outcome.size == 0), outcome.error);
+    read_text(outcome.payload, outcome.size);
+}
+
+void use_requests(void) {
+    use_server(now.center, 0);
+    use_caller(now.second ? now.second : now.center, 0);
+    if (!now.server || !now.caller) return;
+    for (unsigned i = 0; i < 3; i++) {
+        use_call(4 + i % 2);
+        use_server(NULL, 0);
+        if (i < 2) use_server(NULL, 5 + i);
+    }
+    use_call(0);
+}
+
 // MARK: What happens to whole processes
 
 void use_close_second(void) {
+    use_close_requests();
     for (unsigned i = 0; i < OBSERVERS; i++) use_close_observer(i);
     for (unsigned i = 0; i < NAMES; i++) {
         tidings_publisher_close(now.others[i]);

@@ -6,6 +6,7 @@
 
 #define OBSERVERS 6u
 #define NAMES 6u
+#define CALLS 4u
 
 // What is open. Uses of what isn't do nothing.
 extern struct now {
@@ -16,6 +17,10 @@ extern struct now {
     tidings_reservation reservation, other;
     bool reserved, other_reserved;
     unsigned names;  // of the many, so far
+    tidings_server *server;
+    tidings_caller *caller;
+    uint64_t requests[CALLS], calls[CALLS];  // ids, the newest first
+    bool held;
     bool readable, sealed;
 } now;
 
@@ -36,6 +41,12 @@ void use_post_of_second(unsigned publisher, uint8_t how);
 void use_reserve_of_second(uint8_t how);
 void use_announce(tidings_center *center, unsigned how);
 void use_withdraw(tidings_center *center);
+
+void use_server(tidings_center *center, unsigned how);
+void use_caller(tidings_center *center, unsigned how);
+void use_call(unsigned how);
+void use_requests(void);  // a server, a caller, and calls in several states
+void use_close_requests(void);
 
 void use_observe(unsigned o, uint8_t how);
 void use_next(unsigned o, unsigned most, int64_t timeout);

@@ -36,6 +36,7 @@ static const tidings__class *class_at(const words *c, uint64_t offset) {
 
 word word_at(const words *c, uint64_t offset) {
     const tidings__geometry *g = &c->geometry;
+    if (offset >= g->calls) return WORD_CALL;
     if (offset >= g->chunks) {
         const uint64_t in = (offset - class_at(c, offset)->offset) % class_at(c, offset)->size / 8;
         return in == 1 ? WORD_CHUNK_SIZE : in == 2 ? WORD_CHUNK_POSTER : in == 3 ? WORD_CHUNK_ROUTE : WORD_CHUNK_BYTES;
@@ -90,6 +91,25 @@ static uint64_t presence(const words *c, uint32_t which) {
     return c->geometry.presence + which % 4 * sizeof(tidings__presence) + fields[field];
 }
 
+// The words of the first calls, and those beside the table that decide what becomes of calls; the state most often.
+static uint64_t call(const words *c, uint32_t which) {
+#define CALL(field) (offsetof(tidings__call, field))
+    static const uint64_t fields[] = {CALL(state),         CALL(state),      CALL(state),       CALL(reply_text),
+                                      CALL(reply_chunk),   CALL(reply_text), CALL(reply_chunk), CALL(request_text),
+                                      CALL(request_chunk), CALL(name),       CALL(made_at)};
+    const uint64_t index = which % 4, field = which / 4 % (OF(fields) + 4);
+    switch (field) {
+        case OF(fields): return HEADER(calls_used);
+        case OF(fields) + 1: return c->geometry.call_bodies + index * sizeof(tidings__call_body);
+        case OF(fields) + 2:
+            return c->geometry.presence + index * sizeof(tidings__presence) + PRESENCE(line.replies[0]);
+        case OF(fields) + 3:
+            return c->geometry.observers + index * sizeof(tidings__observer_entry) +
+                   offsetof(tidings__observer_entry, serves) / 8 * 8;
+        default: return c->geometry.calls + index * sizeof(tidings__call) + fields[field];
+    }
+}
+
 uint64_t word_place(const words *c, word kind, uint32_t which) {
     switch (kind) {
         case WORD_EVICTION ... WORD_WAITING: return HEADER(eviction) + (kind - WORD_EVICTION) * sizeof(tidings__padded);
@@ -117,6 +137,7 @@ uint64_t word_place(const words *c, word kind, uint32_t which) {
             return c->geometry.participants + which % 4 * sizeof(tidings__participant) + (1 + which / 4 % 3) * 8;
         case WORD_NAME_FUTEX: return HEADER(name_futexes) + which % TIDINGS__NAME_FUTEXES * sizeof(tidings__name_futex);
         case WORD_PRESENCE: return presence(c, which);
+        case WORD_CALL: return call(c, which);
         default: return HEADER(shape) + which % (sizeof(tidings__shape) / 8) * 8;
     }
 }
@@ -231,6 +252,7 @@ static uint64_t field(const words *c, word kind, uint64_t now, uint8_t which, ui
         [WORD_NONE] = {{0, 32}, {32, 32}, {0, 64}, {0, 32}},
         [WORD_DOORBELL] = {{0, 32}, {32, 32}, {0, 1}, {32, 8}},
         [WORD_PRESENCE] = {{0, 4}, {4, 12}, {24, 40}, {0, 64}},  // of the report
+        [WORD_CALL] = {{0, 3}, {6, 12}, {18, 12}, {0, 32}},      // of the state; the size of a text
     };
     const unsigned low = fields[kind][which % 4].low, count = fields[kind][which % 4].count;
     return with_bits(now, low, count ? count : 64, edge(c, with));
@@ -246,9 +268,26 @@ static uint64_t near(word kind, uint64_t now, uint16_t with) {
                          : kind == WORD_RETAINED || kind == WORD_CHUNK      ? 16
                          : kind == WORD_STATE                               ? 20
                          : kind == WORD_PRESENCE                            ? 24
+                         : kind == WORD_CALL                                ? 31
                          : kind == WORD_POSTER || kind == WORD_CHUNK_POSTER ? 48
                                                                             : 0;
     return now + (by << (with & 0x100 ? 0 : low));
+}
+
+// Another state of a call, with another flag or another participant; or a chunk, and a size about that of one.
+static uint64_t fitting_call(const words *c, uint64_t offset, uint64_t now, uint16_t with) {
+    static const uint64_t flags[] = {
+        TIDINGS__CALL_TURN, TIDINGS__CALL_IDEMPOTENT, TIDINGS__CALL_AGAIN, TIDINGS__CALL_PART, 0, 0};
+    if (offset < c->geometry.calls || offset >= c->geometry.call_bodies) return edge(c, with);
+    switch ((offset - c->geometry.calls) % sizeof(tidings__call)) {
+        case CALL(state): {
+            const uint64_t state = with_bits(now ^ flags[with % OF(flags)], 0, 3, with & 64 ? now & 7 : with / 8 % 8);
+            return with & 128 ? with_bits(state, with & 256 ? 6 : 18, 12, with / 512 % 4) : state;
+        }
+        case CALL(request_chunk):
+        case CALL(reply_chunk): return with % (c->geometry.chunk_count + 2);
+        default: return with_bits(now, 0, 32, edge(c, with));
+    }
 }
 
 // What the position of a cell, or what is around, makes of a word.
@@ -279,6 +318,7 @@ static uint64_t fitting(const words *c, uint64_t offset, word kind, uint64_t now
         case WORD_BUCKET: return with_bits(now, 0, 32, with % 16);
         case WORD_PRESENCE:  // a report of some state that begins about here
             return (oldest + delta + more % slots) << 24 | (now & 0xffff00) | (more & 3) << 4 | (with ^ more) % 9;
+        case WORD_CALL: return fitting_call(c, offset, now, with);
         case WORD_ROUTE: return with_bits(now, with & 1 ? 32 : 0, 24, more % 16);
         case WORD_CHUNK_NUMBER: return c->geometry.classes[with % c->geometry.class_count].first + more % 8;
         case WORD_MEMBERS:

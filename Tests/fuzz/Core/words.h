@@ -51,7 +51,9 @@ typedef enum word {
     WORD_NAME_FUTEX,
     WORDS,
     WORD_NONE = WORDS,  // the fixed page, and what is not used
-    WORD_PRESENCE,      // of presence entries. Not among those that inputs number: they keep their meaning
+    // Not among those that inputs number: they keep their meaning.
+    WORD_PRESENCE,  // of presence entries
+    WORD_CALL,      // of calls and their bodies
     WORD_KINDS
 } word;
 _Static_assert(WORD_KINDS <= 64, "a bit each");
