@@ -9,6 +9,10 @@
 #include "receiving/observer.h"
 #include "requests/requests.h"
 
+typedef struct found_call {
+    uint64_t made_at, ticket;
+} found_call;
+
 struct tidings_server {
     tidings_center *center;
     tidings_observer *observer;
@@ -21,7 +25,7 @@ struct tidings_server {
     uint64_t *claimed;
     uint32_t capacity;
     // The calls that a search has found, in the order in which they were made.
-    uint64_t *found;
+    found_call *found;
     uint32_t found_count, found_next;
     bool held;  // it claims no call
     // A search is owed: before the first request, after one that failed, and for calls announced while it was held.
@@ -239,13 +243,24 @@ static bool tell(tidings_server *server, uint32_t index, tidings_request *reques
     return true;
 }
 
-typedef struct found_call {
-    uint64_t made_at, ticket;
-} found_call;
-
-static int earlier(const void *a, const void *b) {
-    const int64_t distance = (int64_t)(((const found_call *)a)->made_at - ((const found_call *)b)->made_at);
-    return (distance > 0) - (distance < 0);
+// Sorts calls by `made_at` modulo 2^64, a byte at a time from the lowest on: mostly two or three bytes differ. With
+// thousands of calls in flight, each server that was lapped sorts them again, and comparisons take a fifth of the time
+// of all calls. `least`: the earliest of them. `spare`: room for as many.
+static void sort(found_call *calls, found_call *spare, uint32_t count, uint64_t least) {
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < count; i++) bits |= calls[i].made_at -= least;
+    found_call *from = calls, *to = spare;
+    for (uint32_t shift = 0; shift < 64; shift += 8) {
+        if ((bits >> shift & 0xff) == 0) continue;
+        uint32_t places[257] = {0};
+        for (uint32_t i = 0; i < count; i++) places[(from[i].made_at >> shift & 0xff) + 1]++;
+        for (uint32_t value = 1; value < 256; value++) places[value] += places[value - 1];
+        for (uint32_t i = 0; i < count; i++) to[places[from[i].made_at >> shift & 0xff]++] = from[i];
+        found_call *const sorted = to;
+        to = from;
+        from = sorted;
+    }
+    if (from != calls) memcpy(calls, from, count * sizeof *calls);
 }
 
 // Finds all calls of the name that no server has claimed.
@@ -256,26 +271,23 @@ static int search(tidings_server *server) {
     tidings__fence_full();
     const uint32_t count = tidings__calls_end(s);
     server->found_count = server->found_next = 0;
-    found_call *calls = malloc((count + 1) * sizeof *calls);
-    uint64_t *found = realloc(server->found, (count + 1) * sizeof *found);
-    if (found) server->found = found;
-    if (!calls || !found) {
-        free(calls);
-        return no_memory(server);
-    }
+    found_call *found = realloc(server->found, 2 * (count + 1) * sizeof *found);
+    if (!found) return no_memory(server);
+    server->found = found;
     uint32_t n = 0;
+    uint64_t least = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t word = tidings__acquire(&s->calls[i].state);
         if (tidings__call_state(word) != TIDINGS__CALL_POSTED || tidings__relaxed(&s->calls[i].name) != server->name)
             continue;
-        calls[n++] = (found_call){tidings__relaxed(&s->calls[i].made_at), tidings__ticket(i, word)};
+        found[n] = (found_call){tidings__relaxed(&s->calls[i].made_at), tidings__ticket(i, word)};
+        if (n == 0 || (int64_t)(found[n].made_at - least) < 0) least = found[n].made_at;
+        n++;
     }
-    qsort(calls, n, sizeof *calls, earlier);
-    for (uint32_t i = 0; i < n; i++) found[i] = calls[i].ticket;
+    sort(found, found + count, n, least);
     server->found_count = n;
     server->searched_at = frontier;
     server->to_search = false;
-    free(calls);
     return 0;
 }
 
@@ -286,7 +298,7 @@ static int take(tidings_server *server, tidings_request *request) {
     server->to_tell = false;
     while (!server->held) {
         while (server->found_next < server->found_count) {
-            const int error = claim(server, server->found[server->found_next++], request);
+            const int error = claim(server, server->found[server->found_next++].ticket, request);
             if (error != -EAGAIN) return error;
         }
         // What another search finds came after what the last one has found.

@@ -114,18 +114,18 @@ TEST(records_of_another_size_are_passed_by) {
 
 TEST(a_search_finds_the_calls_of_the_name_in_the_order_in_which_they_were_made) {
     begin();
-    const uint64_t made[] = {70, UINT64_MAX, 71, 9};  // modulo 2^64
-    for (uint32_t i = 0; i < 4; i++) {
+    const uint64_t made[] = {70, UINT64_MAX, 71, 9, 0x10000, 0x100};  // modulo 2^64
+    for (uint32_t i = 0; i < 6; i++) {
         (void)put_call(s, 10 + i, name, 1, 0, TIDINGS__CALL_POSTED);
         s->calls[10 + i].made_at = made[i];
     }
     (void)put_call(s, 20, name + 1, 1, 0, TIDINGS__CALL_POSTED);
     tidings_request request;
     CHECK_EQUAL(next_after(TIDINGS__TICKET_SEARCH, &request), 0);
-    const uint32_t order[] = {11, 13, 10, 12};
-    for (uint32_t i = 0; i < 4; i++) {
+    const uint32_t order[] = {11, 13, 10, 12, 15, 14};
+    for (uint32_t i = 0; i < 6; i++) {
         CHECK_EQUAL(tidings__ticket_index(request.id), order[i]);
-        CHECK_EQUAL(tidings_server_next(server, 0, &request), i < 3 ? 0 : -EAGAIN);
+        CHECK_EQUAL(tidings_server_next(server, 0, &request), i < 5 ? 0 : -EAGAIN);
     }
     (void)put_call(s, 20, name, 1, 0, TIDINGS__CALL_IDLE);
     end();
