@@ -16,6 +16,10 @@ def ours(row):
     return scale.time(row["ours"]["median"])
 
 
+def percentile(row):
+    return scale.time(row["ours"]["p99"])
+
+
 def kibibytes(row):
     value = row["ours"]["median"]
     return f"{value / 1024:.2g} MiB" if value >= 1024 else f"{value:g} KiB"
@@ -36,6 +40,10 @@ def least(goal):
 
 def within(goal, unit, each):
     return f"≤ {goal} {unit}", lambda row: row["ours"]["median"] <= goal * each
+
+
+def within_percentile(goal, unit, each):
+    return f"≤ {goal} {unit}", lambda row: row["ours"]["p99"] <= goal * each
 
 
 ZERO = ("0", lambda row: row["ours"]["greatest"] == 0)
@@ -61,6 +69,13 @@ TABLE = [
      [("sleepers-256", ratio, most(1.1)), ("sleepers-256-system-calls", count, ZERO)]),
     ("100 processes asleep on this name: until the last runs; the post itself", "one `FUTEX_WAKE` of 100",
      [("wake-100", ratio, most(1.3)), ("wake-100-poster", ratio, most(1.3))]),
+    ("half a call, asleep: C; Swift, five fields", "futex",
+     [("call-asleep", ratio, most(1.25)), ("call-swift", ratio, most(1.6))]),
+    ("half a call, both spinning", "a post, one way", [("call-awake", ratio, most(2.5))]),
+    ("10,000 calls in flight, 8 callers, 4 servers", "a lossless stream there, one back", [("calls-10000", ratio, least(0.5))]),
+    ("99th percentile after `SIGKILL`: a server's caller, in C; in Swift; the notice of a death", NONE,
+     [(row, percentile, within_percentile(5, "ms", 1e6))
+      for row in ("call-server-killed", "call-server-killed-swift", "presence-died")]),
     ("open a center; create one", NONE, [("open", ours, within(60, "µs", 1e3)), ("create", ours, within(400, "µs", 1e3))]),
     ("a process's first post; its page faults", NONE,
      [("first-post", ours, within(20, "µs", 1e3)), ("first-post-faults", count, within(15, "", 1))]),

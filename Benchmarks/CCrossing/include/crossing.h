@@ -52,7 +52,7 @@ int crossing_limit_open(const char *path, uint64_t values[CROSSING_VALUES]);
 /// Makes a file of that many bytes of memory, maps it, and deletes it.
 int crossing_limit_create(const char *path, size_t bytes, uint64_t values[CROSSING_VALUES]);
 
-// MARK: Tidings with payloads of any size (rally.c, flow.c)
+// MARK: Tidings with payloads of any size (rally.c, flow.c, calls.c)
 
 /// Half a round trip of payloads that both sides copy in and out. `spin_ns` as for `tidings_observer_spin`.
 int crossing_rally(const char *center, size_t size, uint32_t spin_ns, uint64_t *samples, int count);
@@ -61,11 +61,13 @@ int crossing_peer_rally(crossing_area *area, const char *center, uint32_t spin_n
 /// Posters and observers at their fastest.
 typedef struct crossing_flow {
     uint32_t posters, observers;
-    uint32_t lossless;  ///< 1: posters are held back rather than lap an observer
-    uint32_t spins;     ///< 1: each process has a processor of its own, so observers spin for ever
-    uint64_t size;      ///< bytes a payload, 16 at least unless 0
-    uint64_t messages;  ///< of each poster that count
-    uint64_t warm;      ///< before them, which don't
+    uint32_t lossless;   ///< 1: posters are held back rather than lap an observer
+    uint32_t spins;      ///< 1: each process has a processor of its own, so observers spin for ever
+    uint64_t size;       ///< bytes a payload, 16 at least unless 0
+    uint64_t messages;   ///< of each poster that count
+    uint64_t warm;       ///< before them, which don't
+    uint32_t paired;     ///< 1: each observer receives from one poster alone, and there are as many of them
+    uint32_t in_flight;  ///< of `crossing_calls_…`: how many calls each caller has at a time; `warm` at most
 } crossing_flow;
 
 /// What came of it, in picoseconds a message.
@@ -82,6 +84,13 @@ int crossing_flow_observe(crossing_area *area, const char *center, uint32_t plac
 /// A: lets all go, waits for all, and checks that nothing was lost unsaid, doubled, out of its poster's order or torn:
 /// -EBADMSG.
 int crossing_flow_run(crossing_area *area, crossing_flow_result *result);
+
+/// The same with callers in place of posters, servers in place of observers, and a reply to each request: its text.
+int crossing_calls_call(crossing_area *area, const char *center, uint32_t place);
+int crossing_calls_serve(crossing_area *area, const char *center, uint32_t place);
+/// A: as `crossing_flow_run`, in picoseconds a call. Checks that each call has one reply, which is its own, and that
+/// the servers have sent no others: -EBADMSG.
+int crossing_calls_run(crossing_area *area, const char *center, crossing_flow_result *result);
 
 // MARK: Many sleepers (wake_group.c, wake.c): one member that forks the rest, and ends with it
 
@@ -101,6 +110,26 @@ int crossing_wake_group_woken(crossing_area *area, const char *center, uint32_t 
 int crossing_wake_bare(crossing_area *area, uint32_t processes, uint64_t *last, uint64_t *own, int count);
 int crossing_wake(crossing_area *area, const char *center, uint32_t processes, uint64_t *last, uint64_t *own,
                   int count);
+
+// MARK: Deaths (deaths.c): one member that forks a process for each sample, and kills it
+
+/// What the process does when it is killed.
+enum {
+    CROSSING_DEATH_OWNER = 0,        ///< it holds a robust mutex, for which another process sleeps
+    CROSSING_DEATH_SERVER = 1,       ///< it has the request of a caller that sleeps
+    CROSSING_DEATH_SWIFT = 2,        ///< the same; another member is the caller
+    CROSSING_DEATH_PARTICIPANT = 3,  ///< it is announced, and an observer of presence sleeps
+};
+/// The name that the servers serve.
+#define CROSSING_DEATH_NAME "com.example.player.call"
+/// The bytes of payloads that the area needs for `count` samples.
+size_t crossing_death_bytes(uint32_t count);
+/// From the signal until the sleeper runs, in picoseconds: `count` samples.
+int crossing_deaths(crossing_area *area, const char *center, uint32_t what, uint32_t count);
+uint64_t *crossing_death_samples(crossing_area *area);
+/// A caller in Swift: waits until server number `turn`, from 1 on, is there; after its call has ended, tells.
+int crossing_death_await_server(crossing_area *area, uint32_t turn);
+void crossing_death_told(crossing_area *area, uint32_t turn);
 
 // MARK: Fresh processes (fresh.c)
 

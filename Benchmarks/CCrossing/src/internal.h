@@ -89,6 +89,14 @@ static inline bool crossing_stamped(const unsigned char *payload, size_t size, u
 // Memory of this process's own, every page there.
 unsigned char *crossing_memory(size_t size);
 
+// Of a flow (flow.c), what a poster or an observer notes in its place.
+enum { CROSSING_FIRST, CROSSING_LAST, CROSSING_COUNT, CROSSING_MISSED, CROSSING_WRONG };
+
+void crossing_await_go(crossing_area *area);
+// Notes it, and that this member is through.
+void crossing_note(crossing_area *area, uint32_t place, uint64_t first, uint64_t count, uint64_t missed,
+                   uint64_t wrong);
+
 int crossing_publisher(tidings_center *center, const char *name, tidings_publisher **publisher);
 // Nothing here is closed again by members: their process ends instead.
 int crossing_observe(tidings_center *center, const char *name, uint32_t flags, tidings_observer **observer);

@@ -9,9 +9,12 @@ struct Member: ParsableCommand {
     static let configuration = CommandConfiguration(shouldDisplay: false)
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
-        case copy, copyAsleep, copyAwake, rallyAsleep, rallyAwake, flowPoster, flowObserver
+        case copy, copyAsleep, copyAwake, rallyAsleep, rallyAwake, flowPoster, flowObserver, flowCaller, flowServer
         case sleepers, waiters, threads, names, wokenBare, woken, swiftSleeper
         case open, create, limitOpen, limitCreate, observerMemory
+        case deaths, trackCaller
+
+        var isOfFlow: Bool { [.flowPoster, .flowObserver, .flowCaller, .flowServer].contains(self) }
     }
 
     @Argument var role: Role
@@ -27,9 +30,10 @@ struct Member: ParsableCommand {
         // observers that are to spin don't.
         var all = [Int32](0..<1024)
         bench_pin_any(&all, 1024)
-        if role == .rallyAwake || role == .flowObserver || role == .flowPoster { bench_introduce() }
+        if role == .rallyAwake || role.isOfFlow { bench_introduce() }
         let cores = cores.split(separator: ",").compactMap { Int32($0) }
         bench_pin_any(cores, Int32(cores.count))
+        if role == .deaths { bench_calibrate() }
         let area = try Area(path: path, create: false)
         let result = Int(try play(area.pointer))
         guard result >= 0 else { throw BenchError(code: result, during: "member \"\(role)\"") }
@@ -45,6 +49,8 @@ struct Member: ParsableCommand {
         case .rallyAwake: return crossing_peer_rally(area, center, .max)
         case .flowPoster: return crossing_flow_post(area, center, count)
         case .flowObserver: return crossing_flow_observe(area, center, count)
+        case .flowCaller: return crossing_calls_call(area, center, count)
+        case .flowServer: return crossing_calls_serve(area, center, count)
         case .sleepers: return crossing_wake_group_sleep(area, center, count)
         case .waiters: return crossing_wake_group_wait(area, count)
         case .threads: return crossing_threads_sleep(area, center, count)
@@ -58,6 +64,10 @@ struct Member: ParsableCommand {
         case .create: return note(area) { crossing_fresh_create(center, $0) }
         case .limitOpen: return note(area) { crossing_limit_open(center, $0) }
         case .limitCreate: return note(area) { crossing_limit_create(center, detail, $0) }
+        case .deaths: return crossing_deaths(area, center, count >> 16, count & 0xffff)
+        case .trackCaller:
+            try TrackCall.callServersThatEnd(center: center, count: detail, area)
+            return 0
         case .observerMemory: return note(area) { crossing_observer_memory(center, $0) }
         }
     }

@@ -21,6 +21,8 @@ enum Requirement: Sendable {
     case throughput(Double, goal: Double? = nil)
     /// Ours at most so many nanoseconds.
     case nanoseconds(Double, goal: Double? = nil)
+    /// Of all samples of ours, the 99th percentile at most so many nanoseconds.
+    case p99(Double)
     /// Ours is a count, of that at most so many.
     case count(Double, goal: Double? = nil, of: String)
     /// Ours is a count, and must be 0.
@@ -34,6 +36,7 @@ enum Requirement: Sendable {
         case .ratio(let most, let goal): "≤ \(most.short) ×" + (goal.map { " (goal \($0.short))" } ?? "")
         case .throughput(let least, let goal): "≥ \(least.short) ×" + (goal.map { " (goal \($0.short))" } ?? "")
         case .nanoseconds(let most, let goal): "≤ \(most.short) ns" + (goal.map { " (goal \($0.short))" } ?? "")
+        case .p99(let most): "p99 ≤ \(most.short) ns"
         case .count(let most, let goal, let unit):
             "≤ \(most.short) \(unit)" + (goal.map { " (goal \($0.short))" } ?? "")
         case .zero: "0"
@@ -46,6 +49,7 @@ enum Requirement: Sendable {
         switch self {
         case .ratio(let most, _): ratio <= most ? .met : .missed
         case .throughput(let least, _): 1 / ratio >= least ? .met : .missed
+        case .p99(let most): ours.p99 <= most ? .met : .missed
         case .nanoseconds(let most, _), .count(let most, _, _): ours.median <= most ? .met : .missed
         case .zero: ours.greatest == 0 ? .met : .missed
         case .none, .noThroughput: .information

@@ -7,6 +7,24 @@ enum FlowRows {
         copies("lossless-1m", "lossless 1 → 1, 1 MiB, a message", size: 1 << 20, .throughput(0.4, goal: 0.7)),
         posters("posters-4", "4 posters → 1 observer, lossless, 64 B", processors: 5, .throughput(0.8, goal: 1)),
         posters("posters-4-shared", "the same, as many processors as there are", processors: 2, .noThroughput),
+        // A call is two messages, so its limit is two messages: one of each stream.
+        Row(
+            id: "calls-10000", title: "10,000 calls in flight, 8 callers, 4 servers, 64 B",
+            limitTitle: "lossless there, lossless back", requirement: .throughput(0.5)
+        ) { bench, alternate in
+            let (streams, calls) = (bench.name("streams"), bench.name("calls"))
+            let messages = bench.count(400_000)
+            try alternate(
+                {
+                    let flow = Flow(posters: 2, observers: 2, paired: true, messages: 4 * messages, unconfined: true)
+                    return Round(picoseconds: 2 * (try flow.run(bench, center: streams).whole))
+                },
+                {
+                    try Flow(
+                        posters: 8, observers: 4, callsInFlight: 10_000, messages: messages, unconfined: true
+                    ).round(bench, center: calls)
+                })
+        },
     ]
 
     private static func copies(_ id: String, _ title: String, size: Int, _ requirement: Requirement) -> Row {
