@@ -41,6 +41,8 @@ MEDIANS = [
      "awake-64-each", "bare cache line (limit)"),
     ("medians-stream", "A lossless stream of 64-byte messages", "Time of a message, from one process to one other", "64",
      "lossless-64", "bare ring (limit)"),
+    ("medians-call", "A call to a sleeping server and its reply, 64 bytes",
+     "Half of the time until the caller has the reply", "call", "call-asleep", "bare futex (limit)"),
     ("medians-stream-64k", "A lossless stream of 64 KiB messages", "Time of a message, from one process to one other",
      "65536", None, None),
 ]

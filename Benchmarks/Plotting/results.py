@@ -17,7 +17,7 @@ class Results:
         return row if row and row.get("ours") and row.get("limit") else None
 
     def rivals(self):
-        """Each measured row of another system, and what it compares: "asleep", "awake", or the size of a stream."""
+        """Each measured row of another system, and what it compares: asleep, awake, call, or the size of a stream."""
         for name in self.rows:
             rival, _, what = name.removeprefix("rival-").partition("-")
             row = self.row(name)

@@ -102,12 +102,20 @@ def rival_lines(results):
     """One line a rival: how many times ours it takes, of the rows of the same run."""
     found = {}
     for row, column in results.rivals():
+        if column == "call":
+            continue
         # The row's ratio is of throughput: ours to the rival's, or how many times ours the rival takes.
         found.setdefault(row["limitTitle"], {})[column] = row["ratio"]
     columns = ["asleep", "awake", "64", "4096", "65536"]
     for title in sorted(found, key=lambda title: found[title].get("asleep", 1e9)):
         cells = [f"{scale.shorten(found[title][column])} ×" if column in found[title] else NONE for column in columns]
         yield f"| {title} | " + " | ".join(cells) + " |"
+
+
+def call_lines(results):
+    calls = [row for row, what in results.rivals() if what == "call"]
+    for row in sorted(calls, key=lambda row: row["ratio"]):
+        yield f"| {row['limitTitle']} | {scale.shorten(row['ratio'])} × |"
 
 
 def distance(results):
@@ -135,6 +143,9 @@ def full(results):
             "", "Other systems, as multiples of the time that Tidings takes in the same run (above 1: slower than Tidings):",
             "", "| | asleep, 64 B, one way | awake | lossless, 64 B | 4 KiB | 64 KiB |", "|---|---|---|---|---|---|",
             *others]
+    calls = list(call_lines(results))
+    if calls:
+        lines += ["", "| | a call and its reply, both asleep, 64 B |", "|---|---|", *calls]
     lines += ["", textwrap.fill(f"Measured on a {results.where}.{distance(results)}", 119)]
     return "\n".join(lines)
 

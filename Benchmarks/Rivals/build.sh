@@ -2,6 +2,7 @@
 # Builds one executable a rival into Benchmarks/.build/rivals/bin. What can't be built here is named with the reason, and the rest goes on.
 #
 #   Benchmarks/Rivals/build.sh [RIVAL…]        exit status 1 if nothing at all could be built
+#   Benchmarks/Rivals/build.sh grpc            only if it is named: fetches its packages, and takes some ten minutes
 set -euo pipefail
 
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
@@ -22,6 +23,7 @@ rivals=(
     "eventfd|||"
     "mqueue|||-lrt"
     "unixgram|||"
+    "unixstream|||"
     "iceoryx|$iceoryx/iceoryx_binding_c|-I$iceoryx|-liceoryx_binding_c"
     "iceoryx2|../.build/rivals/venv/bin/python||"
     "gnustep|/usr/include/GNUstep/Foundation/Foundation.h||"
@@ -30,6 +32,7 @@ rivals=(
     "dbus|libsystemd||-lsystemd"
     "mosquitto|libmosquitto||-lmosquitto"
     "nats|libnats||-lnats"
+    "grpc|$(command -v swift || echo swift)||"
 )
 
 # What all share; loops that fill in and check messages are the same machine code for all of them.
@@ -59,7 +62,7 @@ there() { # NAME: whether pkg-config knows it, or it is a file
 built=0
 for entry in "${rivals[@]}"; do
     IFS='|' read -r name needs compile link <<<"$entry"
-    [[ $# -eq 0 || " $* " == *" $name "* ]] || continue
+    [[ $# -eq 0 && $name != grpc || " $* " == *" $name "* ]] || continue
     if ! there "$needs"; then
         echo "$name: not built, $needs is missing (install.sh)"
         rm -f "$bin/$name"
@@ -75,6 +78,10 @@ for entry in "${rivals[@]}"; do
             gcc -std=gnu17 -D_GNU_SOURCE -I. $(gnustep-config --objc-flags) -c gnustep.m -MF "$objects/gnustep.d" -o "$objects/gnustep.o"
             # shellcheck disable=SC2046
             gcc "$objects/gnustep.o" "${shared[@]}" $(gnustep-config --base-libs) -o "$bin/$name"
+            ;;
+        grpc)
+            swift build -c release --package-path grpc --scratch-path "$out/grpc" --product grpc-rival
+            cp "$out/grpc/release/grpc-rival" "$bin/$name"
             ;;
         *)
             [[ $name != tidings ]] || core

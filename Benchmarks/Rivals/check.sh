@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether each rival that is built does what it is measured for: 100 round trips and 1,000 messages (whose contents the two sides look at),
+# Whether each rival that is built does what it is measured for: 100 round trips, 1,000 messages and 100 calls (whose contents both sides look at),
 # and leaves no process and no file behind, also when it is killed in the middle.
 #
 #   Benchmarks/Rivals/check.sh [RIVAL…]        exit status 1 if one fails
@@ -43,22 +43,29 @@ complain() { # NAME SENTENCE
     [[ -s $work/errors ]] && sed 's/^/    /' "$work/errors"
 }
 
-orders() {
-    printf 'latency 100 64\nthroughput 1000 64\n'
-    [[ $1 == eventfd ]] || printf 'throughput 100 4096\n'
+has_messages() { [[ $1 != unixstream && $1 != grpc ]]; }
+has_calls() { [[ $1 =~ ^(tidings|dbus|zeromq|unixstream|grpc)$ ]]; }
+
+orders() { # NAME
+    has_messages "$1" && printf 'latency 100 64\nthroughput 1000 64\n'
+    has_messages "$1" && [[ $1 != eventfd ]] && printf 'throughput 100 4096\n'
+    has_calls "$1" && printf 'call 100 64\n'
     printf 'quit\n'
 }
 
 measured() { # NAME: what it says, to orders
     orders "$1" | RIVAL_CHECK=$$.$1 timeout -k 5 60 "$bin/$1" --cpus "${cores[0]},${cores[1]}" >"$work/answers" 2>"$work/errors" || return 1
-    local lines
+    local lines order ns at=1
     mapfile -t lines <"$work/answers"
     [[ ${lines[0]} == "ready $1 "* ]] || { echo "    not ready: ${lines[0]}"; return 1; }
-    local times=("${lines[@]:1:100}") ns
-    for ns in "${times[@]}"; do [[ $ns =~ ^[1-9][0-9]*$ ]] || { echo "    not a time: $ns"; return 1; }; done
-    [[ -z ${lines[101]} ]] || { echo "    more times than round trips"; return 1; }
-    for ns in "${lines[@]:102}"; do [[ $ns =~ ^[1-9][0-9]*$ ]] || { echo "    not a time, or something was lost: $ns"; return 1; }; done
-    [[ ${#lines[@]} -ge 103 ]]
+    while read -r order _; do
+        local count=1
+        case $order in quit) break ;; latency | call) count=100 ;; esac
+        for ns in "${lines[@]:at:count}"; do [[ $ns =~ ^[1-9][0-9]*$ ]] || { echo "    $order: not a time, or something was lost: $ns"; return 1; }; done
+        at=$((at + count))
+        [[ $count == 1 || -z ${lines[at++]} ]] || { echo "    $order: more times than round trips"; return 1; }
+    done < <(orders "$1")
+    [[ ${#lines[@]} -eq $at ]] || { echo "    says ${#lines[@]} lines in place of $at"; return 1; }
 }
 
 # Killed while messages are on their way.
@@ -68,7 +75,7 @@ killed() { # NAME
     RIVAL_CHECK=$$.$1 "$bin/$1" --cpus "${cores[0]},${cores[1]}" <"$pipe" >"$work/answers" 2>"$work/errors" &
     child=$!
     exec 9>"$pipe"
-    printf 'latency 50 64\nthroughput 100000000 64\n' >&9
+    if has_messages "$1"; then printf 'latency 50 64\nthroughput 100000000 64\n' >&9; else printf 'call 50 64\ncall 10000000 64\n' >&9; fi
     local middle=0
     for _ in {1..6000}; do
         [[ $(wc -l <"$work/answers") -ge 52 ]] && middle=1 && break

@@ -1,5 +1,5 @@
 // D-Bus signals through a private dbus-daemon on a Unix socket, with the limits of a session bus, by sd-bus. The
-// payload is an array of bytes.
+// payload is an array of bytes. Calls are method calls, as sd_bus_call makes them, to a name of the bus.
 #include "rival.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 enum { FLUSH_AFTER = 64 };
 
 static sd_bus *bus;
-static sd_bus_message *received;
+static sd_bus_message *received, *answered;
 static const char *theirs;
 static bool arrived;
 static const char *server;
@@ -65,8 +65,14 @@ static void send_one(const void *bytes, size_t size) {
     if (++queued >= FLUSH_AFTER) flush();
 }
 
-static const void *receive(size_t *size) {
+static const void *bytes_of(sd_bus_message *message, size_t *size) {
     const void *bytes;
+    attempt(sd_bus_message_read_array(message, 'y', &bytes, size));
+    return bytes;
+}
+
+// The next signal, or the next request.
+static const void *receive(size_t *size) {
     received = sd_bus_message_unref(received);
     arrived = false;
     while (!arrived) {
@@ -74,8 +80,34 @@ static const void *receive(size_t *size) {
         attempt(result);
         if (result == 0) attempt(sd_bus_wait(bus, UINT64_MAX));
     }
-    attempt(sd_bus_message_read_array(received, 'y', &bytes, size));
-    return bytes;
+    return bytes_of(received, size);
+}
+
+static void open_calls(int side) {
+    static const sd_bus_vtable methods[] = {SD_BUS_VTABLE_START(0),
+                                            SD_BUS_METHOD("Call", "ay", "ay", heard, SD_BUS_VTABLE_UNPRIVILEGED),
+                                            SD_BUS_VTABLE_END};
+    if (side == 0) return;
+    attempt(sd_bus_add_object_vtable(bus, NULL, PATH, INTERFACE, methods, NULL));
+    attempt(sd_bus_request_name(bus, INTERFACE, 0));
+}
+
+static const void *call(const void *bytes, size_t size, size_t *reply_size) {
+    sd_bus_message *message;
+    attempt(sd_bus_message_new_method_call(bus, &message, INTERFACE, PATH, INTERFACE, "Call"));
+    attempt(sd_bus_message_append_array(message, 'y', bytes, size));
+    answered = sd_bus_message_unref(answered);
+    attempt(sd_bus_call(bus, message, 0, NULL, &answered));
+    sd_bus_message_unref(message);
+    return bytes_of(answered, reply_size);
+}
+
+static void reply(const void *bytes, size_t size) {
+    sd_bus_message *message;
+    attempt(sd_bus_message_new_method_return(received, &message));
+    attempt(sd_bus_message_append_array(message, 'y', bytes, size));
+    attempt(sd_bus_send(bus, message, NULL));
+    sd_bus_message_unref(message);
 }
 
 const rival this_rival = {.name = "dbus",
@@ -84,4 +116,8 @@ const rival this_rival = {.name = "dbus",
                           .open = open_side,
                           .send = send_one,
                           .receive = receive,
-                          .flush = flush};
+                          .flush = flush,
+                          .open_calls = open_calls,
+                          .call = call,
+                          .next_request = receive,
+                          .reply = reply};

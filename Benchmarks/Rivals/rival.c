@@ -20,7 +20,7 @@
 typedef struct order {
     uint32_t count, size;
     uint32_t generation;
-    bool stream, awake;
+    bool stream, awake, call;
 } order;
 
 typedef struct report {
@@ -63,22 +63,31 @@ static void flush(void) {
     if (this_rival.flush != NULL) this_rival.flush();
 }
 
+static uint64_t number_in(const order *it, const void *bytes, size_t size) {
+    uint64_t number;
+    if (size < 8) rival_fail("a message of %zu bytes in place of %u", size, it->size);
+    memcpy(&number, bytes, 8);
+    return number;
+}
+
+// The number of a message of this order, which is looked at whole.
+static uint32_t checked(const order *it, const void *bytes, size_t size) {
+    const uint64_t number = number_in(it, bytes, size);
+    if (number >> 32 != it->generation)
+        rival_fail("message %llx in order %x", (unsigned long long)number, it->generation);
+    if (size != it->size) rival_fail("a message of %zu bytes in place of %u", size, it->size);
+    check(bytes, size, number);
+    return (uint32_t)number;
+}
+
 // The next message of this order; markers of earlier ones may still be on their way.
 static uint32_t next(const order *it) {
     for (;;) {
         size_t size;
         const void *bytes = this_rival.receive(&size);
-        uint64_t number;
         if (this_rival.carries_nothing) return 0;
-        if (size < 8) rival_fail("a message of %zu bytes in place of %u", size, it->size);
-        memcpy(&number, bytes, 8);
-        if (number >> 32 != it->generation) {
-            if ((uint32_t)number == MARKER && number >> 32 < it->generation) continue;
-            rival_fail("message %llx in order %x", (unsigned long long)number, it->generation);
-        }
-        if (size != it->size) rival_fail("a message of %zu bytes in place of %u", size, it->size);
-        check(bytes, size, number);
-        return (uint32_t)number;
+        const uint64_t number = number_in(it, bytes, size);
+        if ((uint32_t)number != MARKER || number >> 32 >= it->generation) return checked(it, bytes, size);
     }
 }
 
@@ -89,7 +98,22 @@ static void expect(const order *it, uint32_t number) {
     if (!this_rival.carries_nothing && found != number) rival_fail("message %u in place of %u", found, number);
 }
 
+static void expect_in(const order *it, uint32_t number, const void *bytes, size_t size) {
+    const uint32_t found = checked(it, bytes, size);
+    if (found != number) rival_fail("message %u in place of %u", found, number);
+}
+
 // MARK: Side 1
+
+static void reply_to_all(const order *it) {
+    for (uint32_t i = 0; i < it->count; i++) {
+        size_t size;
+        const void *bytes = this_rival.next_request(&size);
+        expect_in(it, i, bytes, size);
+        put(message, it->size, numbered(it, i));
+        this_rival.reply(message, it->size);
+    }
+}
 
 static void answer(const order *it) {
     for (uint32_t i = 0; i < it->count; i++) {
@@ -121,6 +145,9 @@ static void gather(const order *it) {
 }
 
 static void prepare(const order *it) {
+    static bool calls_open;
+    if (it->call && !calls_open) this_rival.open_calls(side);
+    calls_open |= it->call;
     if (this_rival.prepare != NULL) this_rival.prepare(it->awake, it->stream);
     rival_meet();
 }
@@ -129,7 +156,9 @@ static _Noreturn void serve(void) {
     order it;
     while (recv(control[1], &it, sizeof it, 0) == sizeof it) {
         prepare(&it);
-        if (it.stream)
+        if (it.call)
+            reply_to_all(&it);
+        else if (it.stream)
             gather(&it);
         else
             answer(&it);
@@ -139,24 +168,35 @@ static _Noreturn void serve(void) {
 
 // MARK: Side 0
 
-static order new_order(uint32_t count, uint32_t size, bool stream, bool awake) {
+static order new_order(order it) {
     static uint32_t generation;
-    order it = {.count = count, .size = size, .generation = ++generation, .stream = stream, .awake = awake};
+    it.generation = ++generation;
     rival_try(send(control[0], &it, sizeof it, 0) == sizeof it, "order");
     prepare(&it);
     return it;
 }
 
-// Half a round trip each. A tenth more, before those that count, is warm-up.
-static void latency(uint32_t count, uint32_t size, bool awake) {
+static void exchange(const order *it, uint32_t number) {
+    if (!it->call) {
+        post(it->size, numbered(it, number));
+        flush();
+        expect(it, number);
+        return;
+    }
+    size_t size;
+    put(message, it->size, numbered(it, number));
+    const void *bytes = this_rival.call(message, it->size, &size);
+    expect_in(it, number, bytes, size);
+}
+
+// Half a round trip, or half a call, each. A tenth more, before those that count, is warm-up.
+static void latency(uint32_t count, uint32_t size, bool awake, bool call) {
     uint32_t warm = count / 10;
     uint64_t *samples = calloc(count, sizeof *samples);
-    order it = new_order(count + warm, size, false, awake);
+    order it = new_order((order){.count = count + warm, .size = size, .awake = awake, .call = call});
     for (uint32_t i = 0; i < it.count; i++) {
         uint64_t start = bench_ticks();
-        post(size, numbered(&it, i));
-        flush();
-        expect(&it, i);
+        exchange(&it, i);
         uint64_t ticks = bench_ticks() - start;
         if (i >= warm) samples[i - warm] = bench_picoseconds(ticks) / 2;
     }
@@ -167,7 +207,7 @@ static void latency(uint32_t count, uint32_t size, bool awake) {
 
 // How many have arrived; how long that took.
 static uint64_t stream(uint32_t count, uint32_t size, uint64_t *arrived) {
-    order it = new_order(count, size, true, false);
+    order it = new_order((order){.count = count, .size = size, .stream = true});
     uint64_t start = bench_monotonic_ns();
     for (uint32_t i = 0; i < count; i++) post(size, numbered(&it, i));
     flush();
@@ -198,13 +238,15 @@ static bool obey(const char *line) {
     uint32_t count = 0, size = 0;
     int words = sscanf(line, "%31s %u %u", verb, &count, &size);
     if (strcmp(verb, "quit") == 0) return false;
-    bool awake = strcmp(verb, "latency-awake") == 0;
+    bool awake = strcmp(verb, "latency-awake") == 0, call = strcmp(verb, "call") == 0;
     if (words != 3 || count == 0 || size < 8 || size % 8 != 0 || size > SIZE_MAXIMUM)
         rival_fail("what is \"%s\"?", line);
     if (awake && !this_rival.can_wait_awake) rival_fail("can't wait awake");
+    if (call ? this_rival.open_calls == NULL : this_rival.send == NULL)
+        rival_fail("has no %ss", call ? "call" : "message");
     if (this_rival.maximum > 0 && size > this_rival.maximum) rival_fail("%zu bytes at most", this_rival.maximum);
-    if (awake || strcmp(verb, "latency") == 0)
-        latency(count, size, awake);
+    if (awake || call || strcmp(verb, "latency") == 0)
+        latency(count, size, awake, call);
     else if (strcmp(verb, "throughput") == 0)
         throughput(count, size);
     else
@@ -228,7 +270,7 @@ int main(int argc, char **argv) {
     close(control[1 - side]);
     rival_try(bench_pin(cores[side]) == 0, "go to that processor");
     bench_calibrate();
-    this_rival.open(side);
+    if (this_rival.open != NULL) this_rival.open(side);
     rival_meet();
     if (side == 1) serve();
     printf("ready %s %s\n", this_rival.name, this_rival.version());

@@ -31,6 +31,15 @@ typedef struct rival {
     /// rather than one at a time. May be NULL: makes no difference, and there is no waiting awake.
     void (*prepare)(bool awake, bool stream);
     bool can_wait_awake;
+    /// On both sides, before the first call: connects them for calls. NULL: there are none. One that has calls alone
+    /// has no `send`.
+    void (*open_calls)(int side);
+    /// Side 0: a request, and the wait for its reply, asleep. The reply is valid until the next call.
+    const void *(*call)(const void *bytes, size_t size, size_t *reply_size);
+    /// Side 1: the next request, waiting for it asleep. Valid until its reply.
+    const void *(*next_request)(size_t *size);
+    /// Side 1: the reply to it.
+    void (*reply)(const void *bytes, size_t size);
     /// It only wakes: what it carries isn't looked at.
     bool carries_nothing;
     /// Of a message, in bytes; 0: none that matters here.

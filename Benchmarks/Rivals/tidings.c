@@ -11,6 +11,9 @@
 static tidings_center *center;
 static tidings_publisher *publisher;
 static tidings_observer *observer;
+static tidings_caller *caller;
+static tidings_server *server;
+static tidings_request request;
 
 static void attempt(int result) {
     if (result < 0) rival_fail("%s", tidings_last_error());
@@ -49,6 +52,34 @@ static void prepare(bool awake, bool stream) {
     tidings_observer_spin(observer, awake ? UINT32_MAX : stream ? 20000 : 0);
 }
 
+static void open_calls(int side) {
+    if (side == 0) {
+        attempt(tidings_caller_open(center, "calls", 5, &caller));
+        tidings_caller_spin(caller, 0);
+    } else {
+        attempt(tidings_server_open(center, "calls", 5, &server));
+        tidings_server_spin(server, 0);
+    }
+}
+
+static const void *call(const void *bytes, size_t size, size_t *reply_size) {
+    uint64_t id;
+    tidings_outcome outcome;
+    attempt(tidings_call(caller, bytes, size, NULL, &id));
+    attempt(tidings_caller_next(caller, id, -1, &outcome));
+    if (outcome.error) rival_fail("the call has ended with error %d", outcome.error);
+    *reply_size = outcome.size;
+    return outcome.payload;
+}
+
+static const void *next_request(size_t *size) {
+    attempt(tidings_server_next(server, -1, &request));
+    *size = request.size;
+    return request.payload;
+}
+
+static void reply(const void *bytes, size_t size) { attempt(tidings_reply(server, request.id, bytes, size, NULL)); }
+
 const rival this_rival = {.name = "tidings",
                           .version = version,
                           .start = start,
@@ -56,4 +87,8 @@ const rival this_rival = {.name = "tidings",
                           .send = send_one,
                           .receive = receive,
                           .prepare = prepare,
-                          .can_wait_awake = true};
+                          .can_wait_awake = true,
+                          .open_calls = open_calls,
+                          .call = call,
+                          .next_request = next_request,
+                          .reply = reply};

@@ -1,11 +1,11 @@
 // ZeroMQ PUB and SUB over ipc://. XPUB, so that the publisher learns of the subscription, and ZMQ_XPUB_NODROP, so that
-// it waits at the high-water mark; a PUB socket throws away there.
+// it waits at the high-water mark; a PUB socket throws away there. Calls by REQ and REP.
 #include "rival.h"
 
 #include <stdio.h>
 #include <zmq.h>
 
-static void *context, *publisher, *subscriber;
+static void *context, *publisher, *subscriber, *calls;
 static zmq_msg_t received;
 
 static const char *version(void) {
@@ -42,11 +42,38 @@ static void open_side(int side) {
 
 static void send_one(const void *bytes, size_t size) { attempt(zmq_send(publisher, bytes, size, 0)); }
 
-static const void *receive(size_t *size) {
-    attempt(zmq_msg_recv(&received, subscriber, 0));
+static const void *receive_from(void *socket, size_t *size) {
+    attempt(zmq_msg_recv(&received, socket, 0));
     *size = zmq_msg_size(&received);
     return zmq_msg_data(&received);
 }
 
-const rival this_rival = {
-    .name = "zeromq", .version = version, .open = open_side, .send = send_one, .receive = receive};
+static const void *receive(size_t *size) { return receive_from(subscriber, size); }
+
+static void open_calls(int side) {
+    char where[128];
+    snprintf(where, sizeof where, "ipc://%s/calls", rival_directory());
+    calls = zmq_socket(context, side == 0 ? ZMQ_REQ : ZMQ_REP);
+    if (side == 1) attempt(zmq_bind(calls, where));
+    rival_meet();
+    if (side == 0) attempt(zmq_connect(calls, where));
+}
+
+static void reply(const void *bytes, size_t size) { attempt(zmq_send(calls, bytes, size, 0)); }
+
+static const void *next_request(size_t *size) { return receive_from(calls, size); }
+
+static const void *call(const void *bytes, size_t size, size_t *reply_size) {
+    attempt(zmq_send(calls, bytes, size, 0));
+    return receive_from(calls, reply_size);
+}
+
+const rival this_rival = {.name = "zeromq",
+                          .version = version,
+                          .open = open_side,
+                          .send = send_one,
+                          .receive = receive,
+                          .open_calls = open_calls,
+                          .call = call,
+                          .next_request = next_request,
+                          .reply = reply};

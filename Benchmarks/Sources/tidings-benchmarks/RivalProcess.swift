@@ -46,9 +46,15 @@ final class RivalProcess {
         process.waitUntilExit()
     }
 
-    /// Half a round trip.
-    func latency(count: Int, size: Int, awake: Bool) throws -> Round {
-        order("\(awake ? "latency-awake" : "latency") \(count) \(size)")
+    enum Exchange: String {
+        case message = "latency"
+        case messageAwake = "latency-awake"
+        case call
+    }
+
+    /// Half a round trip, or half a call.
+    func latency(_ exchange: Exchange, count: Int, size: Int) throws -> Round {
+        order("\(exchange.rawValue) \(count) \(size)")
         return try Round(name, count: count) { samples in
             for index in 0..<count { samples[index] = try number(line()) * 1000 }
             guard try line().isEmpty else { throw BenchError("\(name) says more than it was asked for") }

@@ -4,21 +4,25 @@ enum RivalRows {
     private struct Rival {
         let name, title: String
         var streams = [64, 4096, 65536]
-        var awake = false
+        var exchanges: [RivalProcess.Exchange] = [.message]
+        /// Of the row of calls, if it differs.
+        var callTitle: String?
     }
 
     private static let rivals: [Rival] = [
         Rival(name: "eventfd", title: "eventfd", streams: [64]),
         Rival(name: "unixgram", title: "Unix datagram socket"),
         Rival(name: "mqueue", title: "POSIX message queue", streams: [64, 4096]),
-        Rival(name: "zeromq", title: "ZeroMQ, ipc"),
-        Rival(name: "iceoryx", title: "iceoryx", awake: true),
-        Rival(name: "iceoryx2", title: "iceoryx2, Python", awake: true),
+        Rival(name: "zeromq", title: "ZeroMQ, ipc", exchanges: [.message, .call], callTitle: "ZeroMQ, REQ and REP"),
+        Rival(name: "iceoryx", title: "iceoryx", exchanges: [.message, .messageAwake]),
+        Rival(name: "iceoryx2", title: "iceoryx2, Python", exchanges: [.message, .messageAwake]),
         Rival(name: "redis", title: "Redis pub/sub"),
         Rival(name: "nats", title: "NATS core"),
         Rival(name: "mosquitto", title: "Mosquitto (MQTT)"),
-        Rival(name: "dbus", title: "D-Bus signal"),
+        Rival(name: "dbus", title: "D-Bus signal", exchanges: [.message, .call], callTitle: "D-Bus method call"),
         Rival(name: "gnustep", title: "GNUstep, gdnc"),
+        Rival(name: "unixstream", title: "Unix stream socket", streams: [], exchanges: [.call]),
+        Rival(name: "grpc", title: "gRPC, Swift", streams: [], exchanges: [.call]),
     ]
 
     static let all: [Row] = rivals.flatMap(rows) + RivalFoundation.all
@@ -35,21 +39,25 @@ enum RivalRows {
     }
 
     private static func rows(_ rival: Rival) -> [Row] {
-        [latency(rival, awake: false)] + (rival.awake ? [latency(rival, awake: true)] : [])
-            + rival.streams.map { stream(rival, size: $0) }
+        rival.exchanges.map { latency(rival, $0) } + rival.streams.map { stream(rival, size: $0) }
     }
 
-    private static func latency(_ rival: Rival, awake: Bool) -> Row {
-        Row(
-            id: "rival-\(rival.name)\(awake ? "-awake" : "")",
-            title: awake ? "awake, C, 64 B, one way" : "asleep, C, 64 B, one way", limitTitle: rival.title,
-            requirement: .noThroughput
+    private static func latency(_ rival: Rival, _ exchange: RivalProcess.Exchange) -> Row {
+        let (suffix, title) =
+            switch exchange {
+            case .message: ("", "asleep, C, 64 B, one way")
+            case .messageAwake: ("-awake", "awake, C, 64 B, one way")
+            case .call: ("-call", "half a call, asleep, C, 64 B in and out")
+            }
+        return Row(
+            id: "rival-\(rival.name)\(suffix)", title: title,
+            limitTitle: exchange == .call ? rival.callTitle ?? rival.title : rival.title, requirement: .noThroughput
         ) { bench, alternate in
             let count = bench.count(4000)
             try pair(bench, rival) { theirs, ours in
                 try alternate(
-                    { try theirs.latency(count: count, size: 64, awake: awake) },
-                    { try ours.latency(count: count, size: 64, awake: awake) })
+                    { try theirs.latency(exchange, count: count, size: 64) },
+                    { try ours.latency(exchange, count: count, size: 64) })
             }
         }
     }
