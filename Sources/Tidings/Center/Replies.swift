@@ -17,11 +17,13 @@ extension SharedNotificationCenter {
             self.body = body
         }
 
-        /// Sends a reply. Waits until the caller has asked for it, without a thread.
+        /// Sends a reply. Waits until the caller has asked for it, without a thread. Tasks that the handler has started
+        /// may write, too, in any order, until the handler returns.
         ///
         /// - Throws: `CancellationError` if the caller does not wait for replies any more, the server has ended, or the
         ///   handler has returned; the encoder's error; ``SharedNotificationError``: `.payloadTooLarge`, `.noSpace`,
-        ///   `.full`, `.removed`, `.system`. After such an error the handler may write a shorter reply.
+        ///   `.full`, `.removed`, `.system`. A reply that could not be sent is left out: the handler may write another
+        ///   one, for instance a shorter one.
         public func write(_ reply: Reply) async throws {
             try await body(reply)
         }

@@ -14,6 +14,12 @@ final class RequestServer: @unchecked Sendable {
     private struct Run {
         var task: Task<Void, Never>
         var parts: ReplyParts
+
+        /// Cancels the task, and ends the writes of tasks that it has started and that are not cancelled with it.
+        func cancel() {
+            task.cancel()
+            parts.stop()
+        }
     }
 
     /// The server whose handler contains the current task or has started it.
@@ -82,13 +88,13 @@ final class RequestServer: @unchecked Sendable {
     func cancel() {
         // A forked child has no such thread, and the lock may be held.
         guard generation == Forking.generation else { return }
-        let (handle, handler, tasks) = lock.withLock {
+        let (handle, handler, runs) = lock.withLock {
             isCancelled = true
             defer { self.handler = nil }
-            return (self.handle, self.handler, runs.values.map(\.task))
+            return (self.handle, self.handler, Array(self.runs.values))
         }
         handle.interrupt()
-        for task in tasks { task.cancel() }
+        for run in runs { run.cancel() }
         lock.withLock {
             while !isClosed, thread != .current { lock.wait() }
         }
@@ -117,7 +123,7 @@ final class RequestServer: @unchecked Sendable {
             isHeld = isFull
             switch handle.next() {
             case .request(let request): start(request, from: handle)
-            case .cancelled(let id): run(of: id)?.task.cancel()
+            case .cancelled(let id): run(of: id)?.cancel()
             case .continued(let id): run(of: id)?.parts.goOn()
             case .interrupted: continue
             case .failed(let error):
@@ -133,7 +139,7 @@ final class RequestServer: @unchecked Sendable {
     }
 
     private func start(_ request: ServerHandle.Request, from handle: ServerHandle) {
-        let parts = ReplyParts(of: request.id, handle)
+        let parts = ReplyParts(of: request.id, handle, lock)
         lock.withLock {
             // Without a handler the server ends, and with it the request.
             guard let handler else { return }
@@ -182,12 +188,12 @@ final class RequestServer: @unchecked Sendable {
 
     /// Serves the same name in the center's successor. `nil`: the server has ended.
     private func goOn(after error: SharedNotificationError, _ center: inout CenterHandle) -> ServerHandle? {
-        let (old, tasks) = lock.withLock {
+        let (old, runs) = lock.withLock {
             // No caller of that center gets a reply any more.
             runOfRequest = [:]
-            return (handle, runs.values.map(\.task))
+            return (handle, Array(self.runs.values))
         }
-        for task in tasks { task.cancel() }
+        for run in runs { run.cancel() }
         guard error.code == .removed, link.follows else { return fail(error, old) }
         while true {
             if lock.withLock({ isCancelled }) {

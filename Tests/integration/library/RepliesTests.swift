@@ -310,6 +310,39 @@ struct RepliesTests {
         server.cancel()
     }
 
+    @Test func writersThatOutliveTheHandlerEndWithIt() async throws {
+        let test = try TestCenter()
+        let ended = Events<Int>()
+        let server = try test.center.serve(Count.self) { count, _, writer in
+            try await writer.write(-1)
+            for number in 0..<count.upTo {
+                Task {
+                    do { try await writer.write(number) } catch is CancellationError {}
+                    ended.add(number)
+                }
+            }
+        }
+        for count in 1...50 {
+            expectEqual(try await all(test.center.replies(to: Count(upTo: 8))).first, -1)
+            await ended.wait(for: count * 8)
+        }
+        server.cancel()
+    }
+
+    @Test func aCallerThatStopsEndsTheWritesOfTasksOfTheirOwn() async throws {
+        let test = try TestCenter()
+        let server = try test.center.serve(Count.self, options: .init(concurrency: 1)) { count, _, writer in
+            // Not a child task: it is not cancelled with the handler's task.
+            try await Task { for number in 0..<count.upTo { try await writer.write(number) } }.value
+        }
+        for try await _ in test.center.replies(to: Count(upTo: 2)) { break }
+        // The handler has ended, or this request would have no server.
+        expectEqual(try await all(test.center.replies(to: Count(upTo: 3))), [0, 1, 2])
+        var replies = test.center.replies(to: Count(upTo: 2)).makeAsyncIterator()
+        expectEqual(try await replies.next(), 0)
+        await server.cancelAndWait()
+    }
+
     @Test func aHandlerIsTestedWithAWriterOfItsOwn() async throws {
         let written = Events<Int>()
         try await Center.ReplyWriter { written.add($0) }.write(5)
