@@ -75,10 +75,16 @@ final class CallerHandle: @unchecked Sendable {
         }
     }
 
-    /// The outcome of that call, if it has ended.
+    /// The outcome of that call, if it has ended, or the part that waits.
     func outcome(of id: UInt64) -> Outcome? {
         var raw = tidings_outcome()
-        return tidings_caller_next(caller, id, 0, &raw) == 0 ? Self.outcome(raw) : nil
+        while true {
+            switch -tidings_caller_next(caller, id, 0, &raw) {
+            case 0: return Self.outcome(raw)
+            case EINTR: continue
+            default: return nil
+            }
+        }
     }
 
     private static func outcome(_ raw: tidings_outcome) -> Outcome {
@@ -97,10 +103,11 @@ final class CallerHandle: @unchecked Sendable {
         return Outcome(id: raw.id, kind: kind)
     }
 
-    /// Lets the server send the next part, after one was taken. Never waits.
+    /// Lets the server send the next part, after one was taken. Never waits. Does nothing if the call has ended: its
+    /// outcome comes, or the thread has taken it just now.
     func goOn(_ id: UInt64) throws(SharedNotificationError) {
         let result = tidings_call_continue(caller, id)
-        guard result == 0 else { throw SharedNotificationError(errno: -result, users: .full) }
+        guard result == 0 || result == -ENOENT else { throw SharedNotificationError(errno: -result, users: .full) }
     }
 
     /// Cancels a call. Does nothing if it has ended.

@@ -3,8 +3,8 @@ import Glibc
 /// The calls of one name in one center: the thread that takes their outcomes, and the requests that wait.
 ///
 /// The thread sleeps without a timer, unless calls with a timeout are in flight or were a moment ago. Calls are made
-/// and cancelled with the lock held, so an outcome finds its request, or the request has been cancelled. Of a reply in
-/// parts, a part is taken when it is there, and its server goes on when the program asks for the next one.
+/// and cancelled with the lock held, so an outcome finds its request, or the request has been cancelled. The thread
+/// takes a part of a reply as soon as it is there. The server may send the next part when the program asks for it.
 final class Caller: @unchecked Sendable {
     // Sendable: the properties that change are accessed only with the lock held.
 
@@ -24,7 +24,7 @@ final class Caller: @unchecked Sendable {
         fileprivate var id: UInt64 = 0
         fileprivate var isCancelled = false
         fileprivate var wait: Wait?
-        /// Came while no wait was there: the call ended between two parts.
+        /// How the call ended, if it ended between two waits. The next wait returns it.
         fileprivate var early: Ending?
     }
 
@@ -105,6 +105,7 @@ final class Caller: @unchecked Sendable {
         let ending = lock.withLock { () -> Ending? in
             if call.isCancelled { return .cancelled }
             if let early = call.early { return early }
+            precondition(call.wait == nil, "one task at a time may wait for the next reply of an iteration")
             do throws(SharedNotificationError) {
                 try handle.goOn(call.id)
             } catch {

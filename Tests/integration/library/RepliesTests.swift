@@ -268,6 +268,22 @@ struct RepliesTests {
         #expect(error?.code == .serverEnded)
     }
 
+    @Test func aServerThatEndsWhileRepliesAreAskedForHasEnded() async throws {
+        let test = try TestCenter()
+        for _ in 0..<50 {
+            let wrote = Events<Int>()
+            let server = try counting(test.center, concurrency: 16, wrote: wrote)
+            await withTaskGroup(of: SharedNotificationError.Code?.self) { group in
+                for _ in 0..<16 {
+                    group.addTask { await ending(test.center.replies(to: Count(upTo: 1_000_000))).1 }
+                }
+                await wrote.wait(for: 100)
+                server.cancel()
+                for await code in group { expectEqual(code, .serverEnded) }
+            }
+        }
+    }
+
     @Test func theEndOfACenterEndsReplies() async throws {
         let test = try TestCenter(expecting: ["dispatch failed"])
         let server = try counting(test.center)
