@@ -31,20 +31,20 @@ extension SharedNotificationCenter {
 }
 
 /// The replies to a request. Each iteration makes one of its own.
-struct Replies<Reply>: AsyncSequence {
+struct Replies<Reply>: AsyncSequence, Sendable {
     /// Waits for the next reply. `nil`: the last one was received.
     typealias Source = () async throws -> Reply?
 
-    let begin: () throws -> Source
+    let begin: @Sendable () -> Source
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(begin: begin) }
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        let begin: () throws -> Source
+        let begin: @Sendable () -> Source
         var source: Source?
 
         mutating func next() async throws -> Reply? {
-            let source = try self.source ?? begin()
+            let source = self.source ?? begin()
             self.source = source
             return try await source()
         }
@@ -54,9 +54,16 @@ struct Replies<Reply>: AsyncSequence {
 /// The request of one iteration. It ends when the iterator is released.
 final class OpenRequest {
     var request: Callers.Open?
-    var isOver = false
+    private(set) var isOver = false
+
+    /// Ends the iteration, and its request, unless that has ended.
+    func end() {
+        isOver = true
+        request?.cancel()
+        request = nil
+    }
 
     deinit {
-        if !isOver { request?.cancel() }
+        request?.cancel()
     }
 }

@@ -227,10 +227,13 @@ extension SharedNotificationCenter {
     /// - Returns: the replies.
     public func replies<R: Request>(
         to request: R, timeout: Duration? = nil, options: RequestOptions = RequestOptions()
-    ) -> some AsyncSequence<R.Reply, any Error> {
+    ) -> some AsyncSequence<R.Reply, any Error> & Sendable {
         Replies {
-            let requested = try self.encoded(request)
-            return self.repliesOnce(to: R.name, requested, timeout, options) { try self.decodedReply($0, of: R.self) }
+            self.repliesOnce(to: R.name, timeout, options) {
+                try self.encoded(request)
+            } decode: {
+                try self.decodedReply($0, of: R.self)
+            }
         }
     }
 
@@ -268,26 +271,28 @@ extension SharedNotificationCenter {
                 """)
     }
 
+    /// One iteration: an error or the last reply is its end.
     private func repliesOnce<Reply>(
-        to request: Name, _ payload: RawPayload, _ timeout: Duration?, _ options: RequestOptions,
-        _ decode: @escaping (CallerHandle.Reply) throws -> Reply
+        to request: Name, _ timeout: Duration?, _ options: RequestOptions,
+        _ encode: @escaping () throws -> RawPayload, decode: @escaping (CallerHandle.Reply) throws -> Reply
     ) -> Replies<Reply>.Source {
         let open = OpenRequest()
         return {
             guard !open.isOver else { return nil }
-            let reply: CallerHandle.Reply
             do {
+                let reply: CallerHandle.Reply
                 if let request = open.request {
                     reply = try await self.callers.next(of: request, timeout: timeout)
                 } else {
-                    (reply, open.request) = try await self.callers.request(request, payload, timeout: timeout, options)
+                    (reply, open.request) = try await self.callers.request(request, encode(), timeout: timeout, options)
                 }
+                let decoded = reply.code == ReplyCode.end ? nil : try decode(reply)
+                if !reply.isPart || decoded == nil { open.end() }
+                return decoded
             } catch {
-                open.isOver = true
+                open.end()
                 throw error
             }
-            open.isOver = !reply.isPart
-            return reply.code == ReplyCode.end ? nil : try decode(reply)
         }
     }
 
@@ -301,8 +306,14 @@ extension SharedNotificationCenter {
     /// The replies to a request of a name, without types. For the command.
     package func replies(
         name: Name, payload: RawPayload, timeout: Duration?, options: RequestOptions
-    ) -> some AsyncSequence<RawPayload, any Error> {
-        Replies { self.repliesOnce(to: name, payload, timeout, options) { try self.rawReply($0, of: name) } }
+    ) -> some AsyncSequence<RawPayload, any Error> & Sendable {
+        Replies {
+            self.repliesOnce(to: name, timeout, options) {
+                payload
+            } decode: {
+                try self.rawReply($0, of: name)
+            }
+        }
     }
 
     private func rawReply(_ reply: CallerHandle.Reply, of request: Name) throws(SharedNotificationError) -> RawPayload {

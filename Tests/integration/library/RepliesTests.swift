@@ -203,6 +203,41 @@ struct RepliesTests {
         server.cancel()
     }
 
+    @Test func anIterationEndsAfterItsError() async throws {
+        struct Text: Center.Request {
+            static let name = Count.name
+            typealias Reply = String
+            var upTo: Int
+            var then = "end"
+            var encodes = true
+
+            enum CodingKeys: CodingKey { case upTo, then }
+            func encode(to encoder: any Encoder) throws {
+                guard encodes else {
+                    throw EncodingError.invalidValue(self, .init(codingPath: [], debugDescription: ""))
+                }
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(upTo, forKey: .upTo)
+                try container.encode(then, forKey: .then)
+            }
+        }
+        let test = try TestCenter()
+        let cancelled = Events<Int>()
+        let server = try counting(test.center, cancelled: cancelled)
+        // The second reply must not be received after the first one was of another type.
+        for (text, code) in [
+            (Text(upTo: 3), SharedNotificationError.Code.decodingFailed),
+            (Text(upTo: 3, encodes: false), .encodingFailed),
+        ] {
+            var replies = test.center.replies(to: text).makeAsyncIterator()
+            let error = await #expect(throws: SharedNotificationError.self) { try await replies.next() }
+            #expect(error?.code == code)
+            expectEqual(try await replies.next(), nil)
+            if code == .decodingFailed { expectEqual(await cancelled.wait(for: 1), [3]) }
+        }
+        server.cancel()
+    }
+
     @Test func eachReplyHasTheTimeout() async throws {
         let test = try TestCenter()
         let cancelled = Events<Int>()
