@@ -66,6 +66,12 @@ struct ChildProcess: Sendable {
         kill(-pid, signal)
     }
 
+    /// Waits until the process has ended. No other process has its pid before ``waitUntilEnded()``.
+    func waitKeepingPid() {
+        var info = siginfo_t()
+        while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+    }
+
     /// Waits until the process has ended. Call it only once: afterwards another process may have the pid.
     func waitUntilEnded() -> Ending {
         var status: Int32 = 0

@@ -23,9 +23,9 @@ final class ServedCommand: Sendable {
         return try await withTaskCancellationHandler {
             do {
                 return try await run.run(command, request, name, envelope, limit, writer)
-            } catch let failure as Failure {
-                if !Task.isCancelled { Terminal.note("\(failure) for a request of \(envelope.caller.pid)") }
-                throw failure
+            } catch let error where !(error is CancellationError) {
+                if !Task.isCancelled { Terminal.note("\(error) for a request of \(envelope.caller.pid)") }
+                throw error
             }
         } onCancel: {
             run.cancel()
@@ -67,7 +67,9 @@ final class ServedCommand: Sendable {
             bytes = .failure(error)
         }
         close(output)
-        // From the end on, another process may have the pid.
+        // The command may have closed its output long before its end.
+        child.waitKeepingPid()
+        // After the wait below, another process may have the pid.
         state.withLock { $0.child = nil }
         let ending = child.waitUntilEnded()
         let rest = try bytes.get()

@@ -74,6 +74,49 @@ struct RequestCommandTests {
         expectEqual(await server.ending(), 0)
     }
 
+    @Test(.timeLimit(.minutes(10)), arguments: [[], ["--lines"]])
+    func aCallerThatStopsEndsACommandThatHasClosedItsOutput(lines: [String]) async throws {
+        let directory = try CenterDirectory()
+        let exec = "trap 'echo ended >&2; exit 0' TERM; exec >&-; echo closed >&2; while :; do sleep 0.1; done"
+        let server = try Invocation(["serve", "a", "--exec", exec] + lines, in: directory)
+        _ = await server.errors.first { $0.hasPrefix("tidings: serving") }
+        let caller = try Invocation(["request", "a", "--stream"], in: directory)
+        _ = await server.errors.first { $0 == "closed" }
+        caller.send(SIGKILL)
+        _ = await server.errors.first { $0 == "ended" }
+        server.send(SIGTERM)
+        expectEqual(await server.ending(), 0)
+    }
+
+    @Test(
+        .timeLimit(.minutes(10)), arguments: ["head -c 10000 /dev/zero", "printf '%10000s\\n' x", "yes | tr -d '\\n'"])
+    func aLineThatIsTooLargeEndsTheCommand(exec: String) async throws {
+        let directory = try CenterDirectory()
+        _ = try Center(named: "default", configuration: .init(directory: directory.path, maximumPayloadSize: 4096))
+        let server = try await serve("a", "--lines", "--exec", "echo 1; \(exec)", in: directory)
+        let caller = try Invocation(["request", "a", "--stream"], in: directory)
+        expectEqual(await caller.ending(), 1)
+        expectEqual(await caller.output.all(), ["1"])
+        expect(await caller.errors.all()) { $0.count == 1 && $0[0].contains("4096") }
+        _ = await server.errors.first { $0.contains("4096") }
+        server.send(SIGTERM)
+        expectEqual(await server.ending(), 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func linesOfAFailingCommandArriveBeforeItsFailure() async throws {
+        let directory = try CenterDirectory()
+        let exec = #"printf '1\n\n\377\r\n[\n3'; exit 4"#
+        let server = try await serve("a", "--lines", "--exec", exec, in: directory)
+        let caller = try Invocation(["request", "a", "--stream"], in: directory)
+        expectEqual(await caller.ending(), 1)
+        expectEqual(await caller.output.all(), ["1", "\"\"", "\"\u{FFFD}\"", "\"[\""])
+        expect(await caller.errors.all()) { $0.count == 1 && $0[0].contains("ended with status 4") }
+        _ = await server.errors.first { $0.contains("ended with status 4") }
+        server.send(SIGTERM)
+        expectEqual(await server.ending(), 0)
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func aFailingCommandIsToldToTheCaller() async throws {
         let directory = try CenterDirectory()
