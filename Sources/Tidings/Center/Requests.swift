@@ -61,11 +61,13 @@ extension SharedNotificationCenter {
     ///
     /// A caller receives the replies by ``replies(to:timeout:options:)``, in the order in which they were written. They
     /// end when the handler returns, or throws. Back-pressure: `write` waits until the caller has asked for that reply.
-    /// If the caller stops, the task is cancelled, and `write` throws `CancellationError`. After the first reply the
-    /// request is not idempotent any more. If this server dies then, the caller catches `.serverEnded`, and a reply
-    /// that the caller has not received may be lost.
+    /// So a caller that asks for no reply, but does not stop, keeps one of ``ServerOptions/concurrency`` handlers. If
+    /// the caller stops, the task is cancelled, and `write` throws `CancellationError`.
     ///
-    /// All else is as for the handler that returns one reply.
+    /// After the first reply no other server receives the request, also if it is idempotent. If this server dies then,
+    /// the caller catches `.serverEnded`, and a reply that the caller has not received may be lost.
+    ///
+    /// All else is as for ``serve(_:options:using:)``.
     ///
     /// - Throws: as ``serve(_:options:using:)``.
     public func serve<R: Request>(
@@ -216,9 +218,10 @@ extension SharedNotificationCenter {
     /// The request is made when the iteration asks for the first reply. Each iteration makes one of its own. Promise:
     /// the replies arrive in order, none twice. The iteration ends after the last one, or throws what
     /// ``request(_:timeout:options:)`` throws. The server sends the next reply when the iteration has asked for it. So
-    /// a slow consumer slows the server, and nothing queues. When the iteration stops early, by `break` or by the
-    /// cancellation of its task, the server's task is cancelled. A server that answers with one reply is a sequence of
-    /// one.
+    /// a slow consumer slows the server, and nothing queues. After an error, the iteration returns `nil`.
+    ///
+    /// The server's task is cancelled when the iterator is released, as by `break`, or when the iteration waits and its
+    /// task is cancelled. The reply of a server that answers with one is a sequence of one.
     ///
     /// - Parameters:
     ///   - request: what to ask.
