@@ -188,9 +188,12 @@ typedef enum moment_of_a_part { WAITS, TAKEN, CONTINUED, MOMENTS } moment_of_a_p
 static moment_of_a_part at;
 static enum { DIES, CANCELS, CLOSES, CLOSES_ALL, EXITS, WAYS } way;
 
+static bool announced;
+
 static void takes_and_ends(void) {
     exits_as_a_child = 1;
     tidings_center *own = join_center(0);
+    if (announced) OK(tidings_announce(own, "caller", 6, NULL, 0));
     tidings_caller *caller = caller_in(own, SERVICE);
     uint64_t ids[2];
     for (uint32_t i = 0; i < 2; i++) ids[i] = call_number(caller, i, i ? TIDINGS_CALL_IDEMPOTENT : 0);
@@ -259,6 +262,42 @@ void the_server_learns_of_a_caller_that_ends_between_parts(void) {
             }
             no_request_is_left(center);
         }
+    }
+}
+
+// A lossless observer holds back the record that tells of the cancellation. The caller's process is gone by then.
+void the_server_learns_of_a_caller_that_left_while_posts_were_held_back(void) {
+    begin_requests(256);
+    tidings_server *server = server_in(center, SERVICE);
+    tidings_publisher *publisher = publisher_of(center, "com.example.other");
+    at = TAKEN;
+    for (uint32_t k = 0; k < 2 * WAYS; k++) {
+        way = k / 2;
+        announced = k % 2;
+        const pid_t pid = start(takes_and_ends);
+        told(&ready);
+        for (uint32_t i = 0; i < 2; i++) OK(send_part(server, next_new(server).id, i ? 2 : 0, &more));
+        tell(&go);
+        told(&ready);
+        tidings_observer *observer = observer_with(center, "com.example.other", TIDINGS_OBSERVE_LOSSLESS, 0);
+        int result;
+        while ((result = tidings_post(publisher, "x", 1, NULL, NULL)) == 0) {}
+        CHECK(result == -EAGAIN, "%d", result);
+        tidings_request request;
+        CHECK(tidings_server_next(server, 0, &request) == -EAGAIN, "kind %d", request.kind);
+        if (way != DIES) tell(&go);
+        if (way == EXITS)
+            ends_well(pid);
+        else if (way != DIES)
+            told(&ready);
+        if (way != EXITS) kill_and_reap(pid);
+        CHECK(tidings_server_next(server, 0, &request) == -EAGAIN, "kind %d", request.kind);
+        tidings_observer_close(observer);
+        for (uint32_t i = 0; i < 2; i++) {
+            request = next_request(server);
+            CHECK(request.kind == TIDINGS_REQUEST_CANCELLED, "way %u: kind %d", way, request.kind);
+        }
+        no_request_is_left(center);
     }
 }
 

@@ -53,9 +53,12 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
     // Calls of threads that go on while the process exits. Once before the report says that this participant leaves, as
     // it may die after that; once afterwards, for what these threads had begun before.
     tidings__calls_leave(center);
-    (void)tidings__calls_settle(center, own, report);
+    // If the record for a server of cancelled calls is held back, the participants that watch this one settle again.
+    const int error = tidings__calls_settle(center, own, report);
+    const bool settled = error == 0 || error == -ESTALE;
     if (guard->watching) {
-        (void)tidings__report_move(s, own, report, tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT));
+        if (settled)
+            (void)tidings__report_move(s, own, report, tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT));
     } else {
         // If the report has another value, peers have taken this process for dead, and have reported that.
         const uint64_t frontier = tidings__frontier(s, tidings__relaxed(&center->hint));
@@ -63,7 +66,7 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
         uint64_t position;
         if (tidings__report_move(s, own, report, leaving)) {
             tidings__barrier_after_rmw();
-            if (tidings__notice_post(center, own, TIDINGS_PRESENCE_CLOSED, leaving, 0, &position) == 0)
+            if (settled && tidings__notice_post(center, own, TIDINGS_PRESENCE_CLOSED, leaving, 0, &position) == 0)
                 tidings__presence_posted(s, own, TIDINGS__RECORD_NOTICE, position);
         }
     }
