@@ -36,7 +36,7 @@ def use(r):
 
 
 def call(r):
-    return bytes([252]) + r.randbytes(6)
+    return bytes([251, 30 | r.randrange(8) << 5]) + r.randbytes(5)
 
 
 def program(r, steps):

@@ -195,24 +195,23 @@ void change_aimed_at_presence(input *in) {
     in_use = true;
 }
 
-void change_call(input *in) {
-    const uint8_t mode = input_byte(in);
+void change_call(input *in, uint8_t how) {
     const uint16_t which = (uint16_t)input_number(in, 2);
-    const uint8_t how = input_byte(in);
+    const uint8_t instead = input_byte(in);
     const uint16_t with = (uint16_t)input_number(in, 2);
-    if (mode & 1) {
+    if (how & 1) {
         const unsigned at = turn_aimed++ % ARMED;
         aimed[at].kind = aimed[at].beside = WORD_CALL;
         aimed[at].after = 1u + which % 16;
-        aimed[at].times = mode < 192 ? 1 : mode - 190u;
-        aimed[at].once = mode & 2;
-        aimed[at].how = how;
+        aimed[at].times = how & 4 ? 20 : 1;
+        aimed[at].once = how & 2;
+        aimed[at].how = instead;
         aimed[at].with = with;
         kinds |= UINT64_C(1) << WORD_CALL;
         in_use = true;
     } else if (center.base) {
         const uint64_t offset = word_place(&center, WORD_CALL, which);
-        put(offset, word_instead(&center, offset, word_read(&center, offset), how, with));
+        put(offset, word_instead(&center, offset, word_read(&center, offset), instead, with));
     }
 }
 

@@ -56,8 +56,8 @@ void change_word(input *in);
 // One of a word of presence now, and one as the core reads such words.
 void change_presence(input *in);
 void change_aimed_at_presence(input *in);
-// Likewise of a word of calls, now or as the core reads such words.
-void change_call(input *in);
+// One of a word of calls, now or (`how` & 1) as the core reads such words: for that one load (2), and often (4).
+void change_call(input *in, uint8_t how);
 // One that happens by itself at a later load of the core: so two reads of one word see two values. By place; and of
 // words of a kind as they are read, or of one that belongs to it.
 void change_armed(input *in);

@@ -28,7 +28,7 @@ size_t step_size(const uint8_t *at, size_t left) {
         size = 2 + (mode & 2 ? 2 : 1) + (mode & 4 ? 1 : 0) + (mode & 8 ? 1 : 0);
     else if (what == 248 || what == 249)
         size = 8;
-    else if (what == 250 || what == 252)
+    else if (what == 250 || (what == 251 && mode % 32 == 30))
         size = 7;
     else if (what == 253 || what == 254)
         size = 6;
@@ -67,8 +67,9 @@ static size_t of_presence(uint8_t *to) {
 }
 
 static size_t of_call(uint8_t *to) {
-    to[0] = 252;
-    for (unsigned i = 1; i < 7; i++) to[i] = (uint8_t)below(256);
+    to[0] = 251;
+    to[1] = (uint8_t)(30 | below(8) << 5);
+    for (unsigned i = 2; i < 7; i++) to[i] = (uint8_t)below(256);
     return 7;
 }
 

@@ -31,7 +31,7 @@ static bool reopen(void) {
     return true;
 }
 
-static bool more(uint8_t how) {
+static bool more(input *in, uint8_t how) {
     const unsigned which = how >> 5, o = which % OBSERVERS, publisher = which % NAMES;
     switch (how & 31) {
         case 0: use_die(now.second); return true;
@@ -125,6 +125,7 @@ static bool more(uint8_t how) {
             if (which & 1) use_close_requests();
             fuzz_step("close server and caller");
             return true;
+        case 30: change_call(in, (uint8_t)which); return true;
         case 25:
             process_guard_dies(which & 1 ? now.second : now.center);
             if (which & 2) use_die(which & 1 ? now.second : now.center);
@@ -146,7 +147,6 @@ static bool step(input *in) {
     if (what < 128) return change_armed(in), true;
     if (what == 248 || what == 249) return change_aimed(in, what == 249), true;
     if (what == 250) return change_word(in), true;
-    if (what == 252) return change_call(in), true;
     if (what == 253) return change_presence(in), true;
     if (what == 254) return change_aimed_at_presence(in), true;
     const uint8_t how = input_byte(in);
@@ -215,7 +215,7 @@ static bool step(input *in) {
             reopen();
             fuzz_step("reopen");
             return true;
-        case 251: return more(how);
+        case 251: return more(in, how);
         case 247:
             if (now.observers[o]) tidings_observer_interrupt(now.observers[o]);
             return true;
