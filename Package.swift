@@ -27,6 +27,9 @@ let package = Package(
         // NotificationCenter. A product of its own, because it needs all of Foundation, and Tidings needs
         // FoundationEssentials alone.
         .library(name: "TidingsFoundation", targets: ["TidingsFoundation"]),
+        // Distributed actors: an actor system whose calls are requests of a center. A product of its own, because it
+        // needs Swift's module Distributed.
+        .library(name: "TidingsDistributed", targets: ["TidingsDistributed"]),
         // The C library, header tidings.h: the same centers for programs in C.
         .library(name: "CTidings", targets: ["CTidings"]),
         // notify(3), Apple's C interface, over the same centers. It lacks notify_register_dispatch, because a C target
@@ -83,6 +86,11 @@ let package = Package(
             dependencies: ["Tidings", "TidingsCoding"],
             swiftSettings: swiftSettings
         ),
+        .target(
+            name: "TidingsDistributed",
+            dependencies: ["Tidings", "TidingsCoding"],
+            swiftSettings: swiftSettings
+        ),
         // Timing loops in C, for `tidings bench` and Benchmarks: no Swift code runs between the clock and the measured
         // call.
         .target(
@@ -106,9 +114,18 @@ let package = Package(
         // Cooperates, crashes and stops on command: the other process in tests of several processes.
         .executableTarget(
             name: "TestPeer",
-            dependencies: ["CTidings", "Tidings", "TidingsAdministration", "TidingsFoundation", "TidingsNotify"],
+            dependencies: [
+                "CTidings", "Tidings", "TidingsAdministration", "TidingsDistributed", "TidingsFoundation",
+                "TidingsNotify", "TestActors",
+            ],
             path: "Tests/integration/peer",
             swiftSettings: swiftSettings
+        ),
+        // Distributed actors that the tests and TestPeer share: Swift names a target by its module.
+        .target(
+            name: "TestActors",
+            dependencies: ["Tidings", "TidingsDistributed"],
+            path: "Tests/integration/actors", swiftSettings: swiftSettings
         ),
         // Scenarios of several processes on one center, in C because they fork. Some write the core's shared words
         // directly.
@@ -180,7 +197,8 @@ let package = Package(
         .testTarget(
             name: "TidingsTests",
             dependencies: [
-                "Tidings", "TidingsAdministration", "TidingsCoding", "TidingsFoundation", "TestPeer", "NotifyPeer",
+                "Tidings", "TidingsAdministration", "TidingsCoding", "TidingsDistributed", "TidingsFoundation",
+                "TestActors", "TestPeer", "NotifyPeer",
             ],
             path: "Tests/integration/library", swiftSettings: swiftSettings
         ),
@@ -215,8 +233,8 @@ if let part = Context.environment["TIDINGS_MACROS_ALONE"] {
         part == "tests"
         ? ["TidingsMacros", "TidingsMacrosTests"]
         : [
-            "CTidings", "TidingsCoding", "Tidings", "TidingsAdministration", "TidingsFoundation", "TidingsNotify",
-            "TidingsMacros", "TestPeer", "NotifyPeer", "TidingsTests",
+            "CTidings", "TidingsCoding", "Tidings", "TidingsAdministration", "TidingsDistributed", "TidingsFoundation",
+            "TidingsNotify", "TidingsMacros", "TestActors", "TestPeer", "NotifyPeer", "TidingsTests",
         ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

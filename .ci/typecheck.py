@@ -39,7 +39,8 @@ def errors_of_c(root, code):
 
 def built(modules, code, program):
     """Links a Swift program with the libraries of a debug build, into the file `program`."""
-    objects = [path for target in ("Tidings", "TidingsAdministration", "TidingsCoding", "TidingsFoundation", "CTidings")
+    objects = [path for target in ("Tidings", "TidingsAdministration", "TidingsCoding", "TidingsDistributed",
+                                      "TidingsFoundation", "CTidings")
                for path in glob.glob(os.path.join(modules, f"{target}.build", "**", "*.o"), recursive=True)]
     found = run(["-o", program, *of_modules(modules), *objects], [], code)
     if found is not None:

@@ -80,6 +80,10 @@ import TidingsAdministration
 //                           → unserved
 //   request NUMBER WAY      Makes a request, and waits for its end.
 //                           → "reply NUMBER PID" or "failed CODE"
+//   actors NAME             Creates an actor and registers it as NAME. What the actor says is printed, too.
+//                           → its ID as JSON
+//   release NAME            Releases that actor.
+//                           → released
 //   observers               Counts the observers of all processes.
 //                           → observers N
 //   observe-memory NAME KIND N
@@ -195,6 +199,8 @@ struct TestPeer {
             case "count": try count(center)
             case "replies": replies(center, number())
             case "request": request(center, number(), word())
+            case "actors": try createActor(center, word())
+            case "release": release(word())
             case "observers": say("observers \(try center.statistics.observers)")
             case "observe-memory": try observeMemory(center, word(), word(), number())
             case "objects":
