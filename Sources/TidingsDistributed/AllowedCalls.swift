@@ -66,7 +66,7 @@ extension SharedActorSystem {
     /// - Parameters:
     ///   - type: the actor type.
     ///   - calls: one call each.
-    /// - Throws: ``SharedNotificationError`` `.invalidArgument`: a closure made no call; also the closure's own error,
+    /// - Throws: `SharedNotificationError` `.invalidArgument`: a closure made no call; also the closure's own error,
     ///   if it throws before its call. No call is allowed then that was not before.
     public func allow<Act>(
         _ type: Act.Type, calls: (@Sendable (Act) async throws -> Void)...

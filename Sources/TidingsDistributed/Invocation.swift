@@ -58,7 +58,7 @@ extension SharedActorSystem {
 
         /// Encodes an argument, for generated code. ``SharedActorSystem`` shows a call.
         ///
-        /// - Throws: ``SharedNotificationError`` `.encodingFailed`: the argument does not encode.
+        /// - Throws: `SharedNotificationError` `.encodingFailed`: the argument does not encode.
         public mutating func recordArgument<Value: Codable>(_ argument: RemoteCallArgument<Value>) throws {
             do {
                 arguments.append(try encoded(argument.value))

@@ -24,13 +24,13 @@ extension SharedActorSystem {
     /// A name is served as the name of a request is: that is exact when processes die, and needs no list that could be
     /// out of date. It costs a thread, which sleeps, and one of the center's observers.
     ///
-    /// Waits, as ``SharedNotificationCenter/serve(_:options:using:)`` does, for a process that reports the death of
+    /// Waits, as `serve(_:options:using:)` does, for a process that reports the death of
     /// another one.
     ///
     /// - Parameters:
     ///   - actor: an actor of this system.
     ///   - name: 1 to 218 bytes of UTF-8.
-    /// - Throws: ``SharedNotificationError``: `.invalidArgument` (the actor is of another system), and as `serve`
+    /// - Throws: `SharedNotificationError`: `.invalidArgument` (the actor is of another system), and as `serve`
     ///   does: `.invalidName`, `.tooManyObservers`, `.noSpace`, `.removed`, `.forked`, `.system`.
     public func register<Act>(
         _ actor: Act, as name: String
@@ -75,7 +75,7 @@ extension SharedActorSystem {
     ///   - type: the actor's type. Its process does not check it now; it refuses calls of another type.
     ///   - name: as in ``register(_:as:)``.
     /// - Returns: the actor, or a reference to it.
-    /// - Throws: ``SharedNotificationError``: `.noServer` (no living process has an actor of that name), `.timedOut`
+    /// - Throws: `SharedNotificationError`: `.noServer` (no living process has an actor of that name), `.timedOut`
     ///   (the processes that have one are stopped), and as a call does, as ``SharedActorSystem`` says.
     public func resolve<Act>(
         _ type: Act.Type = Act.self, named name: String
@@ -115,7 +115,7 @@ extension SharedActorSystem {
     /// one call of the center. A stopped process has not ended.
     ///
     /// - Parameter id: an actor of any process.
-    /// - Throws: `CancellationError`, or ``SharedNotificationError`` as a call does, as ``SharedActorSystem`` says:
+    /// - Throws: `CancellationError`, or `SharedNotificationError` as a call does, as ``SharedActorSystem`` says:
     ///   `.removed`, `.full`, `.forked` and others.
     public func waitForEnd(of id: ActorID) async throws {
         do {

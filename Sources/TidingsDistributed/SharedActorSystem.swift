@@ -34,7 +34,7 @@ public import Tidings
 ///
 /// ### Calls
 ///
-/// A call is a request (``SharedNotificationCenter/request(_:timeout:options:)``) with the same promise: it ends once.
+/// A call is a request (`request(_:timeout:options:)`) with the same promise: it ends once.
 /// It is carried out at most once. Arguments and results are `Codable`, travel as CBOR, and may be as large as the
 /// center's maximum payload size. The target runs on its actor, as a call in its own process does; the actor may
 /// suspend and take another call. When the caller's task is cancelled, or its time is over
@@ -60,7 +60,7 @@ public import Tidings
 /// for each registered name. For each process that it calls, the center object has a thread as for the name of a
 /// request. If the center ends and the center object follows its name, the system goes on in the next center, and IDs
 /// stay valid there. Otherwise it ends with the center. In a forked child the system has ended, and each call fails
-/// with `.forked`: the child makes another one.
+/// with `.forked`: the child opens the center and makes another one.
 ///
 /// ### Trust
 ///
@@ -110,13 +110,13 @@ public final class SharedActorSystem: DistributedActorSystem {
 
     /// Creates a system, and serves calls of its actors. ``SharedActorSystem`` has an example.
     ///
-    /// Waits, as ``SharedNotificationCenter/serve(_:options:using:)`` does, for a process that reports the death of
+    /// Waits, as `serve(_:options:using:)` does, for a process that reports the death of
     /// another one.
     ///
     /// - Parameters:
     ///   - center: the center that all processes use.
     ///   - timeout: how long a call waits for its answer; `nil`: without end. ``timeout`` sets it for a task.
-    /// - Throws: ``SharedNotificationError`` as `serve` does, among them `.notPermitted` (the center was opened for
+    /// - Throws: `SharedNotificationError` as `serve` does, among them `.notPermitted` (the center was opened for
     ///   reading alone), `.tooManyObservers`, `.tooManyParticipants`, `.noSpace`, `.removed`, `.forked`, `.system`.
     public init(
         in center: SharedNotificationCenter, timeout: Duration? = nil
@@ -143,7 +143,7 @@ public final class SharedActorSystem: DistributedActorSystem {
     /// `Act.resolve(id:using:)` calls this, as ``ActorID`` shows; ``resolve(_:named:)`` finds an actor by a name.
     ///
     /// - Returns: the actor; `nil`: it is an actor of another system.
-    /// - Throws: ``SharedNotificationError``: `.notFound` (this system's actor was released), `.notPermitted` (it is of
+    /// - Throws: `SharedNotificationError`: `.notFound` (this system's actor was released), `.notPermitted` (it is of
     ///   another type).
     public func resolve<Act>(id: ActorID, as actorType: Act.Type) throws -> Act?
     where Act: DistributedActor, Act.ID == ActorID {
@@ -193,7 +193,7 @@ public final class SharedActorSystem: DistributedActorSystem {
     /// Calls a target that returns a value. Generated code calls this; ``SharedActorSystem`` shows a call.
     ///
     /// - Throws: an error that the target threw and ``allow(errors:)`` names, `CancellationError`, or
-    ///   ``SharedNotificationError``: `.noServer`, `.serverEnded`, `.notFound`, `.notPermitted`, `.serverFailed`,
+    ///   `SharedNotificationError`: `.noServer`, `.serverEnded`, `.notFound`, `.notPermitted`, `.serverFailed`,
     ///   `.timedOut`, `.decodingFailed` and others, as ``SharedActorSystem`` says.
     public func remoteCall<Act, Err, Res>(
         on actor: Act, target: RemoteCallTarget, invocation: inout InvocationEncoder, throwing: Err.Type,
@@ -211,7 +211,7 @@ public final class SharedActorSystem: DistributedActorSystem {
 
     /// Calls a target that returns nothing. Generated code calls this; ``SharedActorSystem`` shows a call.
     ///
-    /// - Throws: as a call that returns a value does: ``SharedNotificationError`` and others; `.decodingFailed` if
+    /// - Throws: as a call that returns a value does: `SharedNotificationError` and others; `.decodingFailed` if
     ///   there is a value.
     public func remoteCallVoid<Act, Err>(
         on actor: Act, target: RemoteCallTarget, invocation: inout InvocationEncoder, throwing: Err.Type

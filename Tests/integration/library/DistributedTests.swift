@@ -234,6 +234,30 @@ struct DistributedTests {
         expectEqual(try await actor.total, 1)
     }
 
+    @Test func aSystemGoesOnInTheNextCenter() async throws {
+        let test = try TestCenter(.init(followsName: true), expecting: ["reopened"])
+        let system = try SharedActorSystem(in: test.center)
+        try await Counter.allowCalls(in: system)
+        let actor = Counter(actorSystem: system)
+        try system.register(actor, as: "counter")
+        expectEqual(try await actor.add(1), 1)
+        let id = actor.id
+        try Center.remove(named: test.name, configuration: .init(directory: test.directory))
+        // This creates the next center. The threads of the system notice it a little later.
+        try test.center.post(Track(1))
+        let other = try SharedActorSystem(in: test.other())
+        while true {
+            do {
+                let named = try await other.resolve(Counter.self, named: "counter")
+                expectEqual(named.id, id)
+                expectEqual(try await named.add(1), 2)
+                break
+            } catch let error as SharedNotificationError where error.code == .noServer {
+                await Task.yield()
+            }
+        }
+    }
+
     // MARK: Names
 
     @Test func anActorIsFoundByItsNameInAnyProcessThatHasOne() async throws {
