@@ -70,6 +70,15 @@ let package = Package(
             dependencies: ["CTidings", "TidingsCoding", .target(name: "TidingsMacros", condition: withMacros)],
             swiftSettings: swiftSettings
         ),
+        // Extensions: the launcher that starts and ends them, and the header for extensions in C.
+        .target(
+            name: "CTidingsExtensions",
+            dependencies: ["CTidings"],
+            path: "CShim/extensions",
+            sources: ["src"],
+            publicHeadersPath: "include",
+            cSettings: [.define("_GNU_SOURCE")] + cWarnings
+        ),
         // The macros run inside the compiler. Without the trait the target is a program that does nothing.
         .macro(
             name: "TidingsMacros",
