@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "wait.h"
 
 #define MAGIC UINT64_C(0x6e657478652e6474)  // "td.exten" in memory
 #define HAS_BROADCAST 1u
@@ -83,32 +83,19 @@ int tidings_handshake_hello_send(int socket, const tidings_grant *grants, size_t
     return error;
 }
 
-static int64_t now_ns(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 int tidings_handshake_answer_receive(int socket, int64_t timeout_ns, tidings_answer *answer) {
     *answer = (tidings_answer){0};
-    const int64_t begin = now_ns();
-    for (;;) {
-        answer_message message = {0};
-        const ssize_t got = receive_bytes(socket, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
-        if (got >= (ssize_t)COMMON_BYTES && message.magic == MAGIC) {
-            const bool same = message.version == TIDINGS_HANDSHAKE_VERSION;
-            if (same && got != sizeof message) return -EBADMSG;
-            *answer = (tidings_answer){message.version, same ? message.status : EPROTO};
-            return 0;
-        }
-        if (got >= 0) return -EBADMSG;
-        if (got != -EAGAIN) return (int)got;
-        const int64_t passed = now_ns() - begin, left = timeout_ns > passed ? timeout_ns - passed : 0;
-        if (left == 0 && timeout_ns >= 0) return -ETIMEDOUT;
-        struct pollfd watched = {.fd = socket, .events = POLLIN};
-        const struct timespec wait = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
-        (void)ppoll(&watched, 1, timeout_ns < 0 ? NULL : &wait, NULL);
-    }
+    struct pollfd watched = {.fd = socket, .events = POLLIN};
+    const int late = tidings__wait_ready(&watched, 1, timeout_ns);
+    if (late) return late;
+    answer_message message = {0};
+    const ssize_t got = receive_bytes(socket, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
+    if (got < 0) return (int)got;
+    if (got < (ssize_t)COMMON_BYTES || message.magic != MAGIC) return -EBADMSG;
+    const bool same = message.version == TIDINGS_HANDSHAKE_VERSION;
+    if (same && got != sizeof message) return -EBADMSG;
+    *answer = (tidings_answer){message.version, same ? message.status : EPROTO};
+    return 0;
 }
 
 // MARK: Extension

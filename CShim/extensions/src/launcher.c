@@ -1,7 +1,6 @@
 // The host's side of the launcher. Declared and described in tidings_launcher.h.
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,10 +9,10 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "protocol.h"
+#include "wait.h"
 
 struct tidings_launcher {
     pid_t host, pid;
@@ -22,26 +21,15 @@ struct tidings_launcher {
     bool broken;               // the launcher has ended, or was killed because it did not answer
 };
 
-#define ANSWER_MS 10000   // the launcher answers in microseconds, unless it is stopped
-#define LOADING_MS 30000  // a slow file system; then the launcher gives the start up
-#define END_MS 60000      // as tidings_launcher_close promises
-
-static int64_t now_ms(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+#define SECOND INT64_C(1000000000)
+#define ANSWER_NS (10 * SECOND)   // the launcher answers in microseconds, unless it is stopped
+#define LOADING_NS (30 * SECOND)  // a slow file system
+#define END_TRIES 600             // 100 ms each, as tidings_launcher_close promises
 
 // Waits until the descriptor has something to read or its end, or the launcher has ended. 0 or -ETIMEDOUT.
-static int await(const tidings_launcher *launcher, int descriptor, int64_t timeout_ms) {
-    const int64_t deadline = now_ms() + timeout_ms;
+static int await(const tidings_launcher *launcher, int descriptor, int64_t timeout_ns) {
     struct pollfd watched[] = {{.fd = descriptor, .events = POLLIN}, {.fd = launcher->pidfd, .events = POLLIN}};
-    for (;;) {
-        const int64_t left = deadline - now_ms();
-        const int ready = poll(watched, 2, left > 0 ? (int)left : 0);
-        if (ready > 0) return 0;
-        if (ready == 0 && left <= 0) return -ETIMEDOUT;
-    }
+    return tidings__wait_ready(watched, 2, timeout_ns);
 }
 
 // MARK: Opening
@@ -109,18 +97,12 @@ void tidings_launcher_close(tidings_launcher *launcher) {
     (void)close(launcher->requests);
     (void)close(launcher->ends);
     if (launcher->host == getpid()) {
-        const int64_t deadline = now_ms() + END_MS;
-        for (bool killed = false;;) {
-            // Also waits where another part of the host has waited for the launcher: then it fails at once.
-            const pid_t waited = waitpid(launcher->pid, NULL, killed ? 0 : WNOHANG);
-            if (waited == launcher->pid || (waited < 0 && errno != EINTR)) break;
+        struct pollfd watched = {.fd = launcher->pidfd, .events = POLLIN};
+        for (int tries = 0; waitpid(launcher->pid, NULL, WNOHANG) == 0; tries++) {
+            if (tries == END_TRIES) signal_launcher(launcher, SIGKILL);
             // An extension may have stopped it.
             signal_launcher(launcher, SIGCONT);
-            struct pollfd end = {.fd = launcher->pidfd, .events = POLLIN};
-            (void)poll(&end, 1, launcher->pidfd < 0 ? 1 : 100);
-            if (now_ms() < deadline || killed) continue;
-            signal_launcher(launcher, SIGKILL);
-            killed = true;
+            (void)tidings__wait_ready(&watched, 1, SECOND / 10);
         }
     }
     if (launcher->pidfd >= 0) (void)close(launcher->pidfd);
@@ -140,7 +122,7 @@ static int exchange(tidings_launcher *launcher, const tidings__request *request,
     int error = launcher->broken
                     ? -EPIPE
                     : tidings__message_send(launcher->requests, request, sizeof *request, descriptors, count);
-    if (error == 0) error = await(launcher, launcher->requests, ANSWER_MS);
+    if (error == 0) error = await(launcher, launcher->requests, ANSWER_NS);
     int came = 0, received = -1;
     if (error == 0) {
         const int got = tidings__message_receive(launcher->requests, reply, sizeof *reply, &received, 1, &came);
@@ -303,14 +285,16 @@ static void name(tidings_launch_failure *result, const tidings_launch *launch, c
 
 // Waits until the new process runs the executable (0), or a step failed (its negative errno).
 static int await_outcome(const tidings_launcher *launcher, int outcome, tidings__failure *failure) {
-    const int error = await(launcher, outcome, LOADING_MS);
+    const int error = await(launcher, outcome, LOADING_NS);
     if (error) return error;
+    // The launcher may have ended instead. Its end is the new process's.
+    struct pollfd pipe = {.fd = outcome, .events = POLLIN};
+    if (tidings__wait_ready(&pipe, 1, 0)) return -EPIPE;
     ssize_t got;
     do got = read(outcome, failure, sizeof *failure);
     while (got < 0 && errno == EINTR);
     if (got == sizeof *failure) return -failure->error;
-    // The end of the pipe may also be that of the launcher.
-    return got == 0 ? 0 : got < 0 ? -errno : -EPIPE;
+    return got == 0 ? 0 : got < 0 ? -errno : -EIO;
 }
 
 int tidings_launcher_start(tidings_launcher *launcher, const tidings_launch *launch, uint64_t *id, int32_t *pid,
@@ -359,45 +343,25 @@ int tidings_launcher_start(tidings_launcher *launcher, const tidings_launch *lau
 
 // MARK: Ends
 
-static struct timespec duration(int64_t ns) {
-    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-}
-
-static int64_t now_ns(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 int tidings_launcher_next(tidings_launcher *launcher, int64_t timeout_ns, tidings_launch_event *event) {
     if (launcher->host != getpid()) return -ECHILD;
-    const int64_t begin = now_ns();
     struct pollfd watched[] = {{.fd = launcher->ends, .events = POLLIN},
-                               {.fd = launcher->interruption, .events = POLLIN},
-                               {.fd = launcher->pidfd, .events = POLLIN}};
-    for (;;) {
-        const int64_t passed = now_ns() - begin, left = timeout_ns > passed ? timeout_ns - passed : 0;
-        const struct timespec wait = duration(left);
-        const int ready = ppoll(watched, 3, timeout_ns < 0 ? NULL : &wait, NULL);
-        if (ready < 0) continue;  // a signal
-        uint64_t count;
-        if (watched[1].revents && read(launcher->interruption, &count, sizeof count) == sizeof count) return -EINTR;
-        if (watched[0].revents || watched[2].revents) {
-            tidings__end end;
-            int none;
-            const int got = tidings__message_receive(launcher->ends, &end, sizeof end, NULL, 0, &none);
-            if (got > 0) {
-                const bool signaled = WIFSIGNALED(end.status);
-                *event = (tidings_launch_event){.id = end.id,
-                                                .pid = end.pid,
-                                                .signaled = signaled,
-                                                .code = signaled ? WTERMSIG(end.status) : WEXITSTATUS(end.status)};
-                return 0;
-            }
-            if (got != -EAGAIN || watched[2].revents) return -EPIPE;
-        }
-        if (ready == 0 && left == 0) return -ETIMEDOUT;
-    }
+                               {.fd = launcher->pidfd, .events = POLLIN},
+                               {.fd = launcher->interruption, .events = POLLIN}};
+    const int late = tidings__wait_ready(watched, 3, timeout_ns);
+    if (late) return late;
+    uint64_t count;
+    if (watched[2].revents && read(launcher->interruption, &count, sizeof count) == sizeof count) return -EINTR;
+    tidings__end end;
+    int none;
+    // If the launcher has ended, what it sent is there, and then the socket's end or nothing.
+    if (tidings__message_receive(launcher->ends, &end, sizeof end, NULL, 0, &none) <= 0) return -EPIPE;
+    const bool signaled = WIFSIGNALED(end.status);
+    *event = (tidings_launch_event){.id = end.id,
+                                    .pid = end.pid,
+                                    .signaled = signaled,
+                                    .code = signaled ? WTERMSIG(end.status) : WEXITSTATUS(end.status)};
+    return 0;
 }
 
 void tidings_launcher_interrupt(tidings_launcher *launcher) {
