@@ -57,6 +57,7 @@ int tidings_launcher_open(tidings_launcher **result) {
                                            .requests = requests[1],
                                            .ends = ends[1],
                                            .host_pidfd = tidings__pidfd_open(launcher->host),
+                                           .hosts = {requests[0], ends[0], launcher->interruption},
                                            .found = found};
     sigset_t all, before;
     (void)sigfillset(&all);

@@ -39,14 +39,18 @@ static void fill_standard(void) {
     }
 }
 
-// Keeps descriptors 1 and 2 and those of the launcher, and closes all others.
+// Keeps descriptors 1 and 2 and those of the launcher, and closes all others. If the host had closed 1 or 2, those may
+// be the library's.
 static bool take_descriptors(launcher_process *launcher) {
     int *const own[] = {&launcher->requests, &launcher->ends, &launcher->host_pidfd};
     for (int i = 0; i < 3; i++) {
         if (*own[i] < 0) continue;  // a kernel without pidfds
-        *own[i] = fcntl(*own[i], F_DUPFD_CLOEXEC, 6);
-        if (*own[i] < 0) return false;
+        const int moved = fcntl(*own[i], F_DUPFD_CLOEXEC, 6);
+        (void)close(*own[i]);
+        if (moved < 0) return false;
+        *own[i] = moved;
     }
+    for (size_t i = 0; i < sizeof launcher->hosts / sizeof launcher->hosts[0]; i++) (void)close(launcher->hosts[i]);
     for (int i = 0; i < 3; i++) {
         if (*own[i] < 0) continue;
         if (dup3(*own[i], 3 + i, O_CLOEXEC) < 0) return false;

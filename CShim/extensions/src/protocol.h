@@ -105,6 +105,7 @@ typedef struct tidings__extension {
 typedef struct tidings__launcher_process {
     pid_t pid, host;
     int requests, ends, host_pidfd, children;  // `children`: a signalfd for SIGCHLD
+    int hosts[3];                              // the host's own, which the launcher closes
     uint64_t last_id;
     pid_t last_orphan;     // an orphan that ended by itself, and was waited for since the last sweep; or 0
     bool sweeping;         // the launcher may have children that are no extensions
@@ -115,7 +116,7 @@ typedef struct tidings__launcher_process {
 
 #define TIDINGS__PID_LIMIT (1 << 22)  // PID_MAX_LIMIT of the kernel
 
-// Runs in the forked process. The four descriptors are set; everything else is 0.
+// Runs in the forked process. All descriptors but `children`, `host` and `found` are set; everything else is 0.
 _Noreturn void tidings__launcher_run(tidings__launcher_process *launcher);
 // Runs in a forked process of the launcher: becomes the extension, or writes the failure and exits.
 _Noreturn void tidings__extension_run(const tidings__launcher_process *launcher, uint64_t size,
