@@ -17,8 +17,8 @@
 /// launcher that is no extension is killed. So a descendant can leave its process group and session, and not its host.
 ///
 /// The launcher finds descendants through /proc. Where /proc is missing, shows another pid namespace or hides
-/// processes, it asks the kernel for each possible pid whether it is a child of the launcher. That takes about half a
-/// second for each generation of descendants.
+/// processes, it asks the kernel for each possible pid whether it is a child of the launcher. Descendants that left
+/// their process group then live for some seconds at most.
 ///
 /// # What the launcher keeps
 ///

@@ -94,11 +94,6 @@ static void kill_group(const extension *extension) {
     (void)kill(extension->pid, SIGKILL);
 }
 
-static void sweep_soon(launcher_process *launcher) {
-    launcher->sweeping = true;
-    launcher->sweep_delay = 0;
-}
-
 // Waits for all children that have ended. False: the launcher has no child left.
 static bool reap(launcher_process *launcher) {
     for (;;) {
@@ -118,7 +113,8 @@ static bool reap(launcher_process *launcher) {
             // Before the process is waited for: its pid names the group until then.
             kill_group(entry);
             entry->alive = false;
-            sweep_soon(launcher);
+            tidings__sweep_begin(launcher);
+            launcher->sweep_delay = 0;
         } else if (launcher->sweeping && (information.si_code != CLD_KILLED || information.si_status != SIGKILL)) {
             launcher->last_orphan = pid;
         }
@@ -145,23 +141,20 @@ static bool report_ends(launcher_process *launcher) {
 
 // The host has ended or closed the launcher.
 static _Noreturn void end(launcher_process *launcher) {
-    uint32_t delay = 1, met = 0;
-    bool first = true;
-    launcher->sweeping = true;
-    for (;;) {
+    int met = 0;
+    tidings__sweep_begin(launcher);
+    for (uint32_t delay = 1;; delay = delay * 2 < SWEEP_DELAY_MAX ? delay * 2 : SWEEP_DELAY_MAX) {
         for (uint32_t i = 0; i < TIDINGS_LAUNCHER_EXTENSIONS_MAX; i++)
             if (launcher->extensions[i].id && launcher->extensions[i].alive) kill_group(&launcher->extensions[i]);
         if (!reap(launcher)) _exit(0);
-        // If /proc shows no child, and the kernel knows one, /proc hides it. Right after the extensions were killed, it
-        // is one of them.
-        met = tidings__orphans_kill(launcher, !first && met == 0 && delay > 64);
-        first = false;
+        // If /proc shows no child for some time, and the kernel knows one, /proc hides it.
+        met = tidings__orphans_kill(launcher, met < 0 || (met == 0 && delay > 64));
         if (!reap(launcher)) _exit(0);
         // A child that ends wakes the launcher. The delay is for processes that become children without a signal.
         struct pollfd children = {.fd = launcher->children, .events = POLLIN};
         struct signalfd_siginfo information;
-        if (poll(&children, 1, (int)delay) > 0) (void)!read(launcher->children, &information, sizeof information);
-        delay = delay * 2 < SWEEP_DELAY_MAX ? delay * 2 : SWEEP_DELAY_MAX;
+        if (poll(&children, 1, met < 0 ? 0 : (int)delay) > 0)
+            (void)!read(launcher->children, &information, sizeof information);
     }
 }
 
@@ -257,8 +250,9 @@ void tidings__launcher_run(launcher_process *launcher) {
             (void)reap(launcher);
         }
         if (!launcher->sweeping) continue;
-        launcher->sweeping = tidings__orphans_kill(launcher, false) > 0;
-        launcher->sweep_delay = launcher->sweep_delay * 2 + 1;
+        const int met = tidings__orphans_kill(launcher, false);
+        launcher->sweeping = met != 0;
+        launcher->sweep_delay = met < 0 ? 0 : launcher->sweep_delay * 2 + 1;
         if (launcher->sweep_delay > SWEEP_DELAY_MAX) launcher->sweep_delay = SWEEP_DELAY_MAX;
         (void)reap(launcher);
     }

@@ -14,6 +14,8 @@
 
 #include "protocol.h"
 
+#define PIDS_AT_ONCE 65536u  // some 20 ms, in which the launcher answers no request
+
 bool tidings__is_extension(const tidings__launcher_process *launcher, pid_t pid) {
     for (uint32_t i = 0; i < TIDINGS_LAUNCHER_EXTENSIONS_MAX; i++) {
         const tidings__extension *extension = &launcher->extensions[i];
@@ -174,14 +176,30 @@ static uint32_t chase(tidings__launcher_process *launcher) {
     return killed;
 }
 
-uint32_t tidings__orphans_kill(tidings__launcher_process *launcher, bool each_pid) {
-    int met = sweep_proc(launcher);
-    if (met < 0) {
-        met = 0;
-        each_pid = true;
+// Asks for the next pids. Orphans are younger than the launcher, so that they have the next pids after its own, unless
+// the kernel has used all pids since.
+static int sweep_pids(tidings__launcher_process *launcher) {
+    int met = 0;
+    for (uint32_t i = 0; i < PIDS_AT_ONCE; i++) {
+        launcher->next_pid = launcher->next_pid % (TIDINGS__PID_LIMIT - 1) + 1;
+        met += kill_if_orphan(launcher, launcher->next_pid) == 1;
     }
+    if (met == 0 && --launcher->sweep_parts > 0) return -1;
+    tidings__sweep_begin(launcher);
+    return met;
+}
+
+void tidings__sweep_begin(tidings__launcher_process *launcher) {
+    launcher->sweeping = true;
+    launcher->next_pid = launcher->pid;
+    launcher->sweep_parts = TIDINGS__PID_LIMIT / PIDS_AT_ONCE;
+}
+
+int tidings__orphans_kill(tidings__launcher_process *launcher, bool each_pid) {
+    int met = sweep_proc(launcher);
+    each_pid |= met < 0;
+    if (met < 0) met = 0;
     if (launcher->last_orphan) met += (int)chase(launcher);
     launcher->last_orphan = 0;
-    for (pid_t pid = 1; each_pid && pid < TIDINGS__PID_LIMIT; pid++) met += kill_if_orphan(launcher, pid) == 1;
-    return (uint32_t)met;
+    return met == 0 && each_pid ? sweep_pids(launcher) : met;
 }

@@ -109,6 +109,8 @@ typedef struct tidings__launcher_process {
     uint64_t last_id;
     pid_t last_orphan;     // an orphan that ended by itself, and was waited for since the last sweep; or 0
     bool sweeping;         // the launcher may have children that are no extensions
+    pid_t next_pid;        // without /proc: where this sweep continues
+    uint32_t sweep_parts;  // without /proc: how often it continues
     uint32_t sweep_delay;  // milliseconds until the next sweep
     uint64_t *found;       // a bit for each pid: a descendant that was found in this sweep
     tidings__extension extensions[TIDINGS_LAUNCHER_EXTENSIONS_MAX];
@@ -121,9 +123,12 @@ _Noreturn void tidings__launcher_run(tidings__launcher_process *launcher);
 // Runs in a forked process of the launcher: becomes the extension, or writes the failure and exits.
 _Noreturn void tidings__extension_run(const tidings__launcher_process *launcher, uint64_t size,
                                       const int descriptors[3], int failures);
+// Begins a sweep: the launcher may have children that are no extensions.
+void tidings__sweep_begin(tidings__launcher_process *launcher);
 // Sends SIGKILL to each child of the launcher that is no extension, and to its descendants. Returns how many it found
-// alive. `each_pid`: asks for each possible pid too, because /proc may hide processes.
-uint32_t tidings__orphans_kill(tidings__launcher_process *launcher, bool each_pid);
+// alive, or -1: it has looked at a part of the pids and found none; call it again at once. `each_pid`: asks for each
+// possible pid too, because /proc may hide processes.
+int tidings__orphans_kill(tidings__launcher_process *launcher, bool each_pid);
 bool tidings__is_extension(const tidings__launcher_process *launcher, pid_t pid);  // and alive
 
 // Applies the sandbox to this process. Paths are opened first, while the current directory is the host's. 0 or a
