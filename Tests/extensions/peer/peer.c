@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tidings_extension.h"
@@ -34,8 +35,15 @@ static void say(const char *format, ...) {
 
 static int outcome(long result) { return result < 0 ? errno : 0; }
 
+// Seconds after which each process ends by itself. Longer than a scenario may take: it only limits what a fault of the
+// launcher leaves behind.
+#define LIFE 300
+
+static time_t begin;
+
 static void hang(void) {
-    for (;;) pause();
+    while (time(NULL) < begin + LIFE) (void)sleep(LIFE);
+    _exit(98);
 }
 
 static void ignore_all(void) {
@@ -99,13 +107,13 @@ static int write_file(const char *path) {
 }
 
 static void spend_processor_time(void) {
-    for (volatile uint64_t count = 0;; count++) continue;
+    while (time(NULL) < begin + LIFE) continue;
 }
 
 // Each process has a session of its own, and replaces those that are killed.
 static void fork_without_end(uint32_t most) {
     _Atomic uint32_t *count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (bool full = false;;) {
+    for (bool full = false; time(NULL) < begin + LIFE;) {
         if (atomic_fetch_add(count, 1) < most) {
             if (fork() != 0) continue;
             (void)setsid();
@@ -122,7 +130,7 @@ static void fork_without_end(uint32_t most) {
 
 // Each process lives for one fork.
 static void fork_and_exit(void) {
-    for (;;) {
+    while (time(NULL) < begin + LIFE) {
         if (fork() > 0) _exit(0);
         (void)setsid();
     }
@@ -280,6 +288,7 @@ static void act(const char *action, char **arguments) {
 }
 
 int main(int count, char **arguments) {
+    begin = time(NULL);
     for (int i = 1; i < count; i++) act(arguments[i], arguments);
     return 0;
 }
