@@ -264,6 +264,9 @@ void an_extension_has_a_session_of_its_own(void) {
     const running one = start(launcher, LAUNCH("session"));
     says(&one, "1 1");
     exited(&one, 0);
+    // So has the launcher: a terminal's SIGINT for the host must reach neither.
+    const pid_t launching = only_child(getpid());
+    CHECK(getsid(launching) == launching, "the launcher is in session %d", getsid(launching));
     tidings_launcher_close(launcher);
 }
 
