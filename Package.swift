@@ -30,6 +30,11 @@ let package = Package(
         // Distributed actors: an actor system whose calls are requests of a center. A product of its own, because it
         // needs Swift's module Distributed.
         .library(name: "TidingsDistributed", targets: ["TidingsDistributed"]),
+        // Extensions: programs that this one starts, supervises, limits, and lets take part in notifications and
+        // requests; and the other side, for those programs.
+        .library(name: "TidingsExtensions", targets: ["TidingsExtensions"]),
+        // For extensions in C, header tidings_extension.h.
+        .library(name: "CTidingsExtensions", targets: ["CTidingsExtensions"]),
         // The C library, header tidings.h: the same centers for programs in C.
         .library(name: "CTidings", targets: ["CTidings"]),
         // notify(3), Apple's C interface, over the same centers. It lacks notify_register_dispatch, because a C target
@@ -100,6 +105,11 @@ let package = Package(
             dependencies: ["Tidings", "TidingsCoding"],
             swiftSettings: swiftSettings
         ),
+        .target(
+            name: "TidingsExtensions",
+            dependencies: ["CTidingsExtensions", "Tidings"],
+            swiftSettings: swiftSettings
+        ),
         // Timing loops in C, for `tidings bench` and Benchmarks: no Swift code runs between the clock and the measured
         // call.
         .target(
@@ -135,6 +145,13 @@ let package = Package(
             name: "TestActors",
             dependencies: ["Tidings", "TidingsDistributed"],
             path: "Tests/integration/actors", swiftSettings: swiftSettings
+        ),
+        // An extension that behaves, or misbehaves, as its first argument says.
+        .executableTarget(
+            name: "ExtensionPeer",
+            dependencies: ["Tidings", "TidingsExtensions"],
+            path: "Tests/integration/extension-peer",
+            swiftSettings: swiftSettings
         ),
         // Scenarios of several processes on one center, in C because they fork. Some write the core's shared words
         // directly.
@@ -210,6 +227,11 @@ let package = Package(
                 "TestActors", "TestPeer", "NotifyPeer",
             ],
             path: "Tests/integration/library", swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "TidingsExtensionsTests",
+            dependencies: ["Tidings", "TidingsExtensions", "ExtensionPeer"],
+            path: "Tests/integration/extensions", swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "TidingsMacrosTests",

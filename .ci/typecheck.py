@@ -9,7 +9,8 @@ import tempfile
 def of_modules(modules):
     """Options that let a program import the libraries."""
     options = ["-swift-version", "6", "-module-cache-path", os.path.join(modules, "ModuleCache"),
-               "-I", os.path.join(modules, "Modules"), "-I", os.path.join(modules, "CTidings.build")]
+               "-I", os.path.join(modules, "Modules"), "-I", os.path.join(modules, "CTidings.build"),
+               "-I", os.path.join(modules, "CTidingsExtensions.build")]
     tool = os.path.join(modules, "TidingsMacros-tool")
     if os.path.exists(tool):
         options += ["-load-plugin-executable", tool + "#TidingsMacros"]

@@ -1,0 +1,167 @@
+internal import Tidings
+
+/// The private center of one start of an extension, and the host's part in it: the relay, the servers, the requests.
+final class PrivateCenter: Sendable {
+    let center: SharedNotificationCenter
+    private let one: Extension
+    private let relay: Task<Void, Never>
+    private let watch: Task<Void, Never>
+    /// Ends the process for a reason.
+    private let fail: @Sendable (SharedNotificationError) -> Void
+
+    private struct State: Sendable {
+        var servers: [SharedNotificationCenter.Server] = []
+        var served: Set<SharedNotificationCenter.Name> = []
+        var isOver = false
+        /// What cancels each request that waits.
+        var requests: [Int: @Sendable () -> Void] = [:]
+        var lastRequest = 0
+    }
+    private let state = Locked(State())
+
+    /// - Parameter number: the start's.
+    init(_ number: Int, of one: Extension) throws(SharedNotificationError) {
+        let specification = one.specification
+        let signals = one.signals
+        let fail: @Sendable (SharedNotificationError) -> Void = {
+            signals.yield(.failed(number, .center($0, of: specification.name)))
+        }
+        // Small: one extension, and few names. A center takes memory for all of it at once.
+        let center = try SharedNotificationCenter.sealed(
+            named: specification.name,
+            configuration: .init(
+                maximumPayloadSize: specification.limits.payload, slots: 1024, participants: 32, observers: 64,
+                names: 1024))
+        for each in specification.configuration { try each.set(center) }
+        // What the extension does to its center is reported as for the host's own center. It ends the process if the
+        // center cannot be used any more.
+        center.onDiagnostic = { [broadcast = one.core.broadcast] diagnostic in
+            if case .dispatchFailed(let error) = diagnostic { fail(error) } else { broadcast.onDiagnostic?(diagnostic) }
+        }
+        // Lossless: an extension that posts faster than the host forwards is held back, and loses nothing.
+        let posts = try center.deliveries(ofNames: .all, options: .init(lossless: true), bufferSize: 64).register()
+        let changes = try center.presence().register()
+        relay = Task { await Relay(one, center, fail).run(posts) }
+        watch = Task { await Self.watch(changes) { signals.yield(.left(number)) } }
+        self.center = center
+        self.one = one
+        self.fail = fail
+        for (name, serving) in one.core.handlers { serve(name, serving) }
+    }
+
+    /// Waits for the end of the first participant that announces itself.
+    private static func watch(
+        _ changes: SharedNotificationCenter.ObservedSequence<SharedNotificationCenter.PresenceChange>.Iterator,
+        _ left: () -> Void
+    ) async {
+        var speaker: UInt64?
+        for await change in changes {
+            switch change {
+            case .joined(let participant): speaker = speaker ?? participant.id
+            case .left(let participant, _): if participant.id == speaker { return left() }
+            }
+        }
+    }
+
+    /// Serves a name until the start ends, if there is a grant for it. On the host's queue.
+    func serve(_ name: SharedNotificationCenter.Name, _ serving: HostCore.Serving) {
+        guard one.specification.grants.contains(Grant(.requests, named: name)),
+            state.withLock({ $0.served.insert(name).inserted })
+        else { return }
+        do throws(SharedNotificationError) {
+            let server = try serving(center, one)
+            let isOver = state.withLock { state in
+                if !state.isOver { state.servers.append(server) }
+                return state.isOver
+            }
+            if isOver { server.cancel() }
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// Makes a request. It ends at the latest with the start.
+    func request<R: SharedNotificationCenter.Request>(
+        _ request: R, timeout: Duration?, _ options: SharedNotificationCenter.RequestOptions
+    ) async throws -> R.Reply {
+        let task = Task { [center] in try await center.request(request, timeout: timeout, options: options) }
+        let id = state.withLock { state -> Int? in
+            guard !state.isOver else { return nil }
+            state.lastRequest += 1
+            state.requests[state.lastRequest] = { task.cancel() }
+            return state.lastRequest
+        }
+        if id == nil { task.cancel() }
+        defer { if let id { _ = state.withLock { $0.requests.removeValue(forKey: id) } } }
+        do {
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch let error as SharedNotificationError {
+            report(error)
+            throw error
+        } catch is CancellationError where !Task.isCancelled {
+            throw SharedNotificationError(
+                .serverEnded,
+                message: "can't get a reply to \"\(R.name)\" from extension \"\(one.name)\": it has ended")
+        }
+    }
+
+    func post<M: SharedNotificationCenter.Message>(
+        _ message: M, _ options: SharedNotificationCenter.PostOptions
+    ) throws(SharedNotificationError) {
+        do throws(SharedNotificationError) { try center.post(message, options: options) } catch {
+            report(error)
+            throw error
+        }
+    }
+
+    /// Ends the process if the error says that the center is damaged. No process removes a sealed center.
+    private func report(_ error: SharedNotificationError) {
+        if [.notACenter, .removed].contains(error.code) { fail(error) }
+    }
+
+    /// Ends what never had a process.
+    func discard() {
+        relay.cancel()
+        watch.cancel()
+        for server in state.withLock({ $0.servers }) { server.cancel() }
+    }
+
+    /// After the process has ended: forwards what it posted, and ends the host's part.
+    func end() async {
+        watch.cancel()
+        // The relay ends at this mark. A damaged center may not deliver it, so the relay has a second.
+        let (relay, center) = (relay, center)
+        let mark = Task {
+            do {
+                try await center.waitingForRoom(timeout: .seconds(1)) { _ = try $0.post(name: Relay.mark) }
+                try await Task.sleep(for: .seconds(1))
+            } catch {}
+            relay.cancel()
+        }
+        await relay.value
+        mark.cancel()
+        let servers = state.withLock { state in
+            state.isOver = true
+            defer { state.servers = [] }
+            return state.servers
+        }
+        one.core.queue.async { for server in servers { server.cancel() } }
+        // The center itself reports the death of a server within milliseconds, unless it is damaged. What still waits
+        // after that is cancelled.
+        Task { [self] in
+            try? await Task.sleep(for: .seconds(1))
+            for cancel in state.withLock({ Array($0.requests.values) }) { cancel() }
+        }
+    }
+}
+
+extension ExtensionError {
+    static func center(_ error: SharedNotificationError, of name: String) -> ExtensionError {
+        ExtensionError(
+            .center, message: "can't use a center of extension \"\(name)\": \(error.message)", underlyingError: error)
+    }
+}

@@ -1,0 +1,101 @@
+internal import Glibc
+internal import Tidings
+
+/// Forwards what one process of an extension posts, and refuses what it has no grant for.
+struct Relay {
+    /// The host posts this name into the private center after the process has ended: the relay ends there.
+    static let mark: SharedNotificationCenter.Name = "tidings.extension.end"
+    /// The library posts these names: a notice of presence, and the announcement of a request.
+    private static let presence: SharedNotificationCenter.Name = "tidings.presence"
+    private static let requests = "tidings.requests."
+    /// How many grants are counted separately. Further ones are counted together.
+    private static let most = 16
+
+    private let one: Extension
+    private let center: SharedNotificationCenter
+    private let broadcast: SharedNotificationCenter
+    private let fail: @Sendable (SharedNotificationError) -> Void
+    private let granted, requestable: Set<SharedNotificationCenter.Name>
+    private var counts: [Grant: Int] = [:]
+    private var others = 0
+
+    /// - Parameter fail: ends the process for a reason.
+    init(
+        _ one: Extension, _ center: SharedNotificationCenter,
+        _ fail: @escaping @Sendable (SharedNotificationError) -> Void
+    ) {
+        self.fail = fail
+        self.one = one
+        self.center = center
+        broadcast = one.core.broadcast
+        granted = one.specification.grants.names(.posts)
+        requestable = one.specification.grants.names(.requests)
+    }
+
+    consuming func run(
+        _ deliveries: SharedNotificationCenter.ObservedSequence<SharedNotificationCenter.RawDelivery>.Iterator
+    ) async {
+        for await delivery in deliveries {
+            switch delivery {
+            case .notification(let notification):
+                if notification.envelope.isOwn, notification.name == Self.mark { return }
+                await take(notification)
+            case .missed(let count, _):
+                // Only a damaged center loses what a lossless observer should receive.
+                fail(
+                    SharedNotificationError(
+                        .notACenter,
+                        message: """
+                            center "\(center.name)" is damaged: its lossless observer has lost \(count) notifications
+                            """))
+            case .reopened: break
+            case .centerEnded(let error): fail(error)
+            }
+        }
+    }
+
+    private mutating func take(_ notification: SharedNotificationCenter.Notification) async {
+        let (name, envelope) = (notification.name, notification.envelope)
+        if granted.contains(name) {
+            // A cleared retained value is no notification that observers of the broadcast center expect.
+            if !envelope.isOwn, !envelope.isCleared { await forward(notification) }
+        } else if name.rawValue.hasPrefix(Self.requests) {
+            // The host's requests are posted by another participant of this process. A process of the extension that
+            // claims this process ID is not counted here, and gets no reply either.
+            let request = SharedNotificationCenter.Name(String(name.rawValue.dropFirst(Self.requests.count)))
+            if !requestable.contains(request), envelope.poster.pid != getpid() {
+                refuse(Grant(.requests, named: request))
+            }
+        } else if !envelope.isOwn, name != Self.presence {
+            refuse(Grant(.posts, named: name))
+        }
+    }
+
+    private func forward(_ notification: SharedNotificationCenter.Notification) async {
+        do {
+            try await broadcast.waitingForRoom(timeout: .seconds(1)) { center in
+                _ = try center.post(
+                    name: notification.name, payload: notification.payload,
+                    options: .init(subject: notification.envelope.subject))
+            }
+        } catch let error as SharedNotificationError {
+            one.lifecycle.feed.emit(.failed(.center(error, of: one.name)))
+        } catch {}
+    }
+
+    private mutating func refuse(_ grant: Grant) {
+        one.countRefusal()
+        let count: Int
+        if counts[grant] == nil, counts.count >= Self.most {
+            others += 1
+            count = others
+        } else {
+            counts[grant, default: 0] += 1
+            count = counts[grant]!
+        }
+        guard count & (count - 1) == 0 else { return }
+        one.lifecycle.feed.emit(.refused(grant, count: count))
+        // If the extension holds its own center full, it has no need to know.
+        try? center.post(HostConnection.Refusal(grant, count: count))
+    }
+}

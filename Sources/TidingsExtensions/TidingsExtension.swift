@@ -1,0 +1,90 @@
+internal import Dispatch
+internal import Glibc
+internal import Tidings
+
+/// A program that an ``ExtensionHost`` starts. Its type is marked with `@main`.
+///
+/// ```swift
+/// struct Render: SharedNotificationCenter.Request { typealias Reply = String; var page: Int }
+/// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
+///
+/// struct Lyrics: TidingsExtension {
+///     func run(_ host: HostConnection) async throws {
+///         let server = try host.serve(Render.self) { request, _ in "page \(request.page)" }
+///         let changes = try host.broadcast.messages(of: TrackChanged.self).register()
+///         try host.ready()
+///         for await change in changes { print(change.title) }
+///         server.cancel()
+///     }
+/// }
+/// ```
+///
+/// `@main` starts ``main()``, which needs no configuration: the host sends all that is needed over standard input.
+/// Messages are only declared once, in a module that host and extension share.
+///
+/// The process ends when ``run(_:)`` has returned (status 0) or thrown (one line on standard error, and status 1). The
+/// task of `run` is cancelled by SIGTERM, which ``Extension/stop(timeout:)`` sends, and when the host ends. After the
+/// end of the host, a process that is still running two seconds later exits; usually the launcher has killed it before.
+public protocol TidingsExtension: SendableMetatype {
+    /// Creates the program. ``main()`` calls it once.
+    init()
+
+    /// The program's work, as ``TidingsExtension`` shows. It observes and serves first, and then calls
+    /// ``HostConnection/ready()``.
+    ///
+    /// - Throws: any error, which ends the process with status 1. A `CancellationError` after the cancellation of the
+    ///   task ends it with status 0.
+    func run(_ host: HostConnection) async throws
+}
+
+extension TidingsExtension {
+    /// Connects to the host, and runs the program (``TidingsExtension``). Does not return.
+    ///
+    /// A program that was not started by a host ends with a line on standard error and status 1.
+    public static func main() async {
+        let end = AsyncStream<Void>.makeStream()
+        let host: HostConnection
+        do throws(ExtensionError) { host = try await connect { end.continuation.yield() } } catch { fail(error) }
+        let running = Task { try await Self().run(host) }
+        // SIGTERM is a reason to end in order, so it must not kill the process.
+        signal(SIGTERM, SIG_IGN)
+        let terminated = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+        terminated.setEventHandler { running.cancel() }
+        terminated.activate()
+        Task {
+            for await _ in end.stream { break }
+            running.cancel()
+            try? await Task.sleep(for: .seconds(2))
+            _exit(1)
+        }
+        do { try await running.value } catch {
+            if !(error is CancellationError && running.isCancelled) { fail(error) }
+        }
+        withExtendedLifetime((host, terminated)) { exit(0) }
+    }
+
+    private static func connect(_ ended: @escaping @Sendable () -> Void) async throws(ExtensionError) -> HostConnection
+    {
+        let result = Locked<Result<HostConnection, ExtensionError>?>(nil)
+        // Receiving waits for the host.
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            DispatchQueue.global().async {
+                let outcome: Result<HostConnection, ExtensionError>
+                do throws(ExtensionError) {
+                    outcome = .success(try HostConnection(socket: try HandShake.takeInput(), ended: ended))
+                } catch {
+                    outcome = .failure(error)
+                }
+                result.withLock { $0 = outcome }
+                continuation.resume()
+            }
+        }
+        return try result.withLock { $0! }.get()
+    }
+
+    private static func fail(_ error: any Error) -> Never {
+        let line = Array("\(CommandLine.arguments.first ?? "extension"): \(error)\n".utf8)
+        _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        exit(1)
+    }
+}

@@ -1,0 +1,202 @@
+// An extension for tests. Its first argument names how it behaves. With `host` it is a host of such an extension.
+import Dispatch
+import Foundation
+import Tidings
+import TidingsExtensions
+
+typealias Center = SharedNotificationCenter
+
+struct Track: Center.Message, Equatable { var title: String }
+struct Liked: Center.Message, Equatable { var title: String }
+struct Secret: Center.Message { var number: Int }
+struct Volume: Center.Message { var level: Double }
+/// Served by the extension: carries out the command in the text.
+struct Command: Center.Request {
+    typealias Reply = String
+    struct Failure: Error, Codable { var why: String }
+    var text: String
+}
+/// Served by the host.
+struct Lookup: Center.Request {
+    typealias Reply = String
+    var word: String
+}
+/// Under the same name as `Command`, with another reply.
+struct Numbers: Center.Request {
+    static let name = Command.name
+    typealias Reply = [Int]
+    var text: String
+}
+
+@main
+enum Main {
+    static func main() async throws {
+        guard CommandLine.arguments[1] == "host" else { return await ExtensionPeer.main() }
+        let host = try ExtensionHost(broadcast: .sealed(named: "broadcast"))
+        var likes = try host.broadcast.messages(of: Liked.self).register()
+        let one = try await host.launch(
+            .init(executable: CommandLine.arguments[0], arguments: ["forks"], grants: [.posts(Liked.self)]))
+        guard let child = await likes.next() else { return }
+        // One write, so that the test reads the whole line.
+        FileHandle.standardOutput.write(Data("\(one.processIdentifier ?? 0) \(child.title)\n".utf8))
+        await one.stop(timeout: .seconds(1_000_000))
+    }
+}
+
+struct ExtensionPeer: TidingsExtension {
+    func run(_ host: HostConnection) async throws {
+        switch CommandLine.arguments[1] {
+        case "commands": try await obey(host)
+        case "exits": exit(Int32(CommandLine.arguments[2])!)
+        case "crashes": kill(getpid(), SIGKILL)
+        case "crashesWhenReady":
+            try host.ready()
+            kill(getpid(), SIGKILL)
+        case "neverReady": try await forever()
+        case "ignoresTermination":
+            signal(SIGTERM, SIG_IGN)
+            try host.ready()
+            await Task.detached { while true { try? await Task.sleep(for: .seconds(1000)) } }.value
+        case "returns": try host.ready()
+        case "throws":
+            try host.ready()
+            throw Command.Failure(why: "it throws")
+        case "postsWithoutGrant": try await postWithoutGrant(host, Int(CommandLine.arguments[2])!)
+        case "floods":
+            try host.ready()
+            while !Task.isCancelled { try? host.center.post(Secret(number: 0)) }
+        case "spoils":
+            try host.ready()
+            try spoil("spoils")
+            try await forever()
+        case "spoilsBeforeReady":
+            try spoil("spoils")
+            try await forever()
+        case "neverReplies":
+            let server = try host.serve(Command.self) { _, _ in
+                try await Task.sleep(for: .seconds(1000))
+                return ""
+            }
+            try host.ready()
+            try await forever()
+            server.cancel()
+        case "repliesGarbage":
+            let server = try host.serve(Numbers.self) { _, _ in [1, 2, 3] }
+            try host.ready()
+            try await forever()
+            server.cancel()
+        case "asksGarbage":
+            // The payload is no `Lookup`, because this type has the same name and another field.
+            struct Question: Center.Request {
+                static let name = Lookup.name
+                typealias Reply = String
+                var number: Int
+            }
+            try host.ready()
+            do { _ = try await host.request(Question(number: 1)) } catch { try host.post(Liked(title: "\(error)")) }
+            try await forever()
+        case "forks":
+            try host.post(Liked(title: "\(try spawn(["sleep", "1000"]))"))
+            try host.ready()
+            try await forever()
+        case "exhaustsMemory":
+            try host.ready()
+            var blocks: [UnsafeMutableRawPointer] = []
+            while true {
+                guard let block = malloc(16 << 20) else { exit(9) }
+                memset(block, 1, 16 << 20)
+                blocks.append(block)
+            }
+        case let other: throw Command.Failure(why: "no mode \(other)")
+        }
+    }
+
+    private func obey(_ host: HostConnection) async throws {
+        let server = try host.serve(Command.self) { command, _ in
+            let words = command.text.split(separator: " ").map(String.init)
+            switch words[0] {
+            case "echo": return words[1]
+            case "pid": return "\(getpid())"
+            case "volume": return "\(try host.center.state(for: Volume.self)?.level ?? -1)"
+            case "like":
+                try host.post(Liked(title: words[1]), options: .init(subject: "s"))
+                return "posted"
+            case "likeAndExit":
+                try host.post(Liked(title: words[1]))
+                exit(7)
+            case "secret":
+                do { try host.post(Secret(number: 0)) } catch let error as ExtensionError { return "\(error.code)" }
+                return "posted"
+            case "lookup": return try await host.request(Lookup(word: words[1]))
+            case "exit": exit(Int32(words[1])!)
+            case "kill": kill(getpid(), Int32(words[1])!)
+            case "raise": throw Command.Failure(why: words[1])
+            case "broadcast":
+                do { try host.broadcast.post(Secret(number: 1)) } catch { return "\(error)" }
+                return "posted"
+            case "open": return "\(open(words[1], O_RDONLY) >= 0)"
+            case "socket": return "\(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) >= 0)"
+            case "large": return String(repeating: "x", count: Int(words[1])!)
+            case "descriptors": return "\(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count)"
+            default: throw Command.Failure(why: "no command \(command.text)")
+            }
+            return ""
+        }
+        if host.grants.contains(where: { $0.kind == .observes }) {
+            let tracks = try host.broadcast.messages(of: Track.self).register()
+            try host.ready()
+            for await track in tracks { try host.post(Liked(title: track.title)) }
+        } else {
+            try host.ready()
+            try await forever()
+        }
+        server.cancel()
+    }
+
+    /// Posts past the check of `HostConnection`, and tells by `Liked` what the host reports.
+    private func postWithoutGrant(_ host: HostConnection, _ count: Int) async throws {
+        let refusals = try host.refusals.register()
+        try host.ready()
+        for number in 1...count {
+            try await host.center.waitingForRoom(timeout: .seconds(60)) { try $0.post(Secret(number: number)) }
+        }
+        for await refusal in refusals {
+            try host.post(Liked(title: "\(refusal.grant.name) \(refusal.count)"))
+        }
+    }
+
+    private func forever() async throws {
+        while true { try await Task.sleep(for: .seconds(1000)) }
+    }
+
+    private func spawn(_ words: [String]) throws -> pid_t {
+        var pid: pid_t = 0
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        // A group of its own: a signal to the extension's group does not reach it.
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        var arguments = words.map { strdup($0) } + [nil]
+        guard posix_spawnp(&pid, words[0], nil, &attributes, &arguments, environ) == 0 else {
+            throw Command.Failure(why: "spawn")
+        }
+        return pid
+    }
+
+    /// Overwrites each writable mapping of the center of that name.
+    private func spoil(_ name: String) throws {
+        for line in try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n")
+        where line.contains("/memfd:\(name)") && line.contains(" rw-s ") {
+            let ends = line.prefix { $0 != " " }.split(separator: "-").map { UInt(String($0), radix: 16)! }
+            let length = min(Int(ends[1] - ends[0]), 1 << 20)
+            let start = UnsafeMutableRawPointer(bitPattern: ends[0])
+            let bytes = UnsafeMutableRawBufferPointer(start: start, count: length)
+            var state: UInt64 = 88_172_645_463_325_252
+            for index in bytes.indices {
+                state ^= state << 13
+                state ^= state >> 7
+                state ^= state << 17
+                bytes[index] = UInt8(truncatingIfNeeded: state)
+            }
+        }
+    }
+}

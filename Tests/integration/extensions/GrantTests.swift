@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+import Tidings
+import TidingsExtensions
+
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct GrantTests {
+    @Test func notificationsGoThroughTheHost() async throws {
+        let stage = try Stage()
+        var likes = try stage.host.broadcast.deliveries(of: Liked.self).register()
+        let one = try await stage.commands(grants: [
+            .observes(Track.self), .posts(Liked.self), .serves(Command.self), .posts(named: "no.such.type"),
+            .observes(named: "nor.this"),
+        ])
+        try stage.host.broadcast.post(Track(title: "So What"))
+        guard case .message(let like, let envelope) = await likes.next() else { return #expect(Bool(false)) }
+        expectEqual(like, Liked(title: "So What"))
+        // The host is the poster.
+        expectEqual(envelope.poster.pid, getpid())
+        await one.stop()
+    }
+
+    @Test func theLastNotificationsOfAProcessAreForwarded() async throws {
+        let stage = try Stage()
+        var likes = try stage.likes()
+        let one = try await stage.commands()
+        _ = try? await one.command("likeAndExit last")
+        expectEqual(await one.allEvents().last, .exited(status: 7))
+        expectEqual(await likes.next(), Liked(title: "last"))
+        var subjects = try stage.host.broadcast.deliveries(of: Liked.self).register()
+        expectEqual(try await stage.commands().command("like b"), "posted")
+        guard case .message(_, let envelope) = await subjects.next() else { return #expect(Bool(false)) }
+        expectEqual(envelope.subject, "s")
+    }
+
+    @Test func whatHasNoGrantThrows() async throws {
+        let stage = try Stage()
+        try await stage.host.serve(Lookup.self) { request, _ in request.word }
+        let one = try await stage.commands()
+        expectEqual(try await one.command("secret"), "notGranted")
+        await #expect(throws: SharedNotificationError.self) { _ = try await one.command("lookup a") }
+        let refused = try await one.command("broadcast")
+        #expect(refused.contains("can't observe the broadcast center"))
+        expectEqual(await code { _ = try await one.request(Lookup(word: "a")) }, .notGranted)
+        expectEqual(one.refusedCount, 0)
+    }
+
+    @Test func notificationsWithoutGrantAreRefusedAndCounted() async throws {
+        let stage = try Stage()
+        var likes = try stage.likes()
+        var secrets = try stage.host.broadcast.deliveries(of: Secret.self).register()
+        let one = try await stage.host.launch(Stage.specification("postsWithoutGrant", "1000"))
+        // Counts 1, 2, 4 … 512, to both sides.
+        for count in (0..<10).map({ 1 << $0 }) {
+            expectEqual(await likes.next(), Liked(title: "Secret \(count)"))
+        }
+        await one.stop()
+        expectEqual(one.refusedCount, 1000)
+        // None of them was forwarded.
+        try stage.host.broadcast.post(Secret(number: -1))
+        guard case .message(let secret, _) = await secrets.next() else { return #expect(Bool(false)) }
+        expectEqual(secret.number, -1)
+    }
+
+    @Test func aFloodCausesFewEvents() async throws {
+        let stage = try Stage()
+        let sibling = try await stage.commands()
+        let one = try await stage.host.launch(Stage.specification("floods"))
+        let events = await one.events { if case .refused(_, let count) = $0 { count >= 1 << 14 } else { false } }
+        #expect(events.count <= 17, "\(events)")
+        // The sibling answers, and the host stops the flood.
+        expectEqual(try await sibling.command("echo a"), "a")
+        await one.stop(timeout: .zero)
+        #expect(one.refusedCount >= 1 << 14)
+    }
+
+    @Test func anExtensionRequestsFromTheHost() async throws {
+        let stage = try Stage()
+        let early = try await stage.commands(grants: [.serves(Command.self), .requests(Lookup.self)])
+        await #expect(throws: SharedNotificationError.self) { _ = try await early.command("lookup a") }
+        try await stage.host.serve(Lookup.self) { request, caller in
+            "\(request.word) for \(caller.processIdentifier ?? 0)"
+        }
+        expectEqual(await code { try await stage.host.serve(Lookup.self) { _, _ in "" } }, .alreadyServed)
+        let late = try await stage.commands(grants: [.serves(Command.self), .requests(Lookup.self)])
+        expectEqual(try await early.command("lookup a"), "a for \(early.processIdentifier!)")
+        expectEqual(try await late.command("lookup b"), "b for \(late.processIdentifier!)")
+    }
+
+    @Test func configurationIsThereFirst() async throws {
+        let stage = try Stage()
+        var specification = Stage.specification("commands", restart: .always(backoff: .constant(.zero)))
+        specification.configuration = [.message(Volume(level: 0.25)), .value("en", for: "language")]
+        let one = try await stage.host.launch(specification)
+        expectEqual(try await one.command("volume"), "0.25")
+        try one.post(Volume(level: 0.75), options: .init(retain: true))
+        expectEqual(try await one.command("volume"), "0.75")
+        _ = try? await one.command("exit 0")
+        let options = Center.RequestOptions(idempotent: true)
+        expectEqual(try await one.request(Command("volume"), timeout: .seconds(60), options: options), "0.25")
+        await one.stop()
+        expectEqual(await code { try one.post(Volume(level: 1)) }, .notRunning)
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+import Tidings
+import TidingsExtensions
+
+/// Extensions that do what no honest one does. Each time, a sibling goes on, and the host reports what happened.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct HostileTests {
+    @Test func aSpoiledCenterEndsThatLaunchAlone() async throws {
+        let stage = try Stage()
+        let sibling = try await stage.commands()
+        var specification = Stage.specification("spoils")
+        specification.name = "spoils"
+        let one = try await stage.host.launch(specification)
+        let events = Task { await one.allEvents() }
+        // The host learns of the damage when it uses the center.
+        while one.processIdentifier != nil {
+            try? one.post(Volume(level: 1))
+            _ = try? await one.request(Command("pid"), timeout: .milliseconds(20))
+        }
+        let all = await events.value
+        #expect(all.contains { $0.failure == .center } && all.last == .crashed(signal: SIGKILL), "\(all)")
+        specification.arguments = ["spoilsBeforeReady"]
+        specification.readyTimeout = .milliseconds(500)
+        let before = await code { _ = try await stage.host.launch(specification) }
+        #expect(before == .notReady || before == .center)
+        expectEqual(try await sibling.command("echo a"), "a")
+    }
+
+    @Test func requestsThatGetNoGoodReply() async throws {
+        let stage = try Stage()
+        let silent = try await stage.host.launch(Stage.specification("neverReplies"))
+        expectEqual(
+            await centerCode { _ = try await silent.request(Command("pid"), timeout: .milliseconds(20)) }, .timedOut)
+        let waiting = Task { try await silent.request(Command("pid")) }
+        await silent.stop(timeout: .zero)
+        let ended = await centerCode { _ = try await waiting.value }
+        #expect(ended == .serverEnded || ended == .noServer)
+        let garbage = try await stage.host.launch(Stage.specification("repliesGarbage"))
+        expectEqual(await centerCode { _ = try await garbage.command("pid") }, .decodingFailed)
+        let one = try await stage.commands()
+        await #expect(throws: Command.Failure.self) { _ = try await one.command("raise why") }
+        var specification = Stage.specification("commands")
+        specification.limits.payload = 4096
+        let small = try await stage.host.launch(specification)
+        expectEqual(
+            await centerCode { _ = try await small.command(String(repeating: "x", count: 5000)) }, .payloadTooLarge)
+        expectEqual(await centerCode { _ = try await small.command("large 5000") }, .serverFailed)
+        expectEqual(try await small.command("large 1000").count, 1000)
+    }
+
+    @Test func aRequestThatIsGarbage() async throws {
+        let stage = try Stage()
+        try await stage.host.serve(Lookup.self) { request, _ in request.word }
+        stage.host.broadcast.onDiagnostic = { _ in }
+        var likes = try stage.likes()
+        let one = try await stage.host.launch(
+            Stage.specification("asksGarbage", grants: [.posts(Liked.self), .requests(Lookup.self)]))
+        let title = await likes.next()!.title
+        #expect(title.contains("does not decode as Lookup"))
+        await one.stop()
+    }
+
+    @Test func limitsAreEnforced() async throws {
+        let stage = try Stage()
+        var specification = Stage.specification("exhaustsMemory")
+        specification.limits.memory = 2 << 30
+        let one = try await stage.host.launch(specification)
+        expectEqual(await one.allEvents().last, .exited(status: 9))
+        specification = Stage.specification("floods")
+        specification.limits.cpuTime = .seconds(1)
+        let busy = try await stage.host.launch(specification)
+        expectEqual(await busy.allEvents().last, .crashed(signal: SIGXCPU))
+        specification = Stage.specification("commands")
+        specification.limits.openFiles = 32
+        let descriptors = try await stage.host.launch(specification).command("descriptors")
+        #expect(Int(descriptors)! <= 32)
+        specification.limits.openFiles = 0
+        expectEqual(await code { _ = try await stage.host.launch(specification) }, .invalidArgument)
+    }
+
+    @Test func aSandboxIsEnforced() async throws {
+        let stage = try Stage()
+        var specification = Stage.specification("commands")
+        let plain = try await stage.host.launch(specification)
+        expectEqual(try await plain.command("open /etc/passwd"), "true")
+        expectEqual(try await plain.command("socket"), "true")
+        let library = Stage.libraries
+        specification.sandbox = .landlock(
+            readable: LaunchSpecification.Sandbox.system + library + [Stage.peer], network: false)
+        let one = try await stage.host.launch(specification)
+        expectEqual(try await one.command("open /etc/passwd"), "false")
+        expectEqual(try await one.command("socket"), "false")
+        expectEqual(try await one.command("like a"), "posted")
+        specification.grants += [.observes(Track.self)]
+        expectEqual(try await stage.host.launch(specification).command("echo a"), "a")
+        specification.sandbox = .landlock(readable: ["/nonexistent"])
+        expectEqual(await code { _ = try await stage.host.launch(specification) }, .notFound)
+    }
+}
+
+extension Stage {
+    /// The folders of the libraries that this process has loaded, among them Swift's.
+    static var libraries: [String] {
+        // Not `String(contentsOfFile:)`, which reads only the beginning of a long file of `/proc`.
+        let maps = FileHandle(forReadingAtPath: "/proc/self/maps")?.readDataToEndOfFile() ?? Data()
+        let folders = String(decoding: maps, as: UTF8.self).split(separator: "\n").compactMap { line -> String? in
+            guard let start = line.firstIndex(of: "/"), line.contains(".so") else { return nil }
+            return URL(fileURLWithPath: String(line[start...])).deletingLastPathComponent().path
+        }
+        return Array(Set(folders))
+    }
+}
