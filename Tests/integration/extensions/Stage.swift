@@ -22,6 +22,9 @@ struct Lookup: Center.Request {
     var word: String
 }
 
+/// CI passes the sanitizer's name.
+let isSanitized = getenv("TSAN_OPTIONS") != nil || getenv("ASAN_OPTIONS") != nil
+
 /// A host, and how tests start extensions of it.
 struct Stage {
     let host: ExtensionHost
