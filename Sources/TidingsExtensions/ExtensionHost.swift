@@ -37,7 +37,8 @@ public import Tidings
 ///
 /// A host has one child process, the launcher, and two threads. An extension takes three threads of the host, one more
 /// for each name that the host serves to it, and one for each of the (up to 16) names last requested from it. All of
-/// them sleep unless the extension is active. No function of the host blocks the thread of a task.
+/// them sleep unless the extension is active. A private center takes half a MiB, and more for payloads that do not fit
+/// a slot. No function of the host blocks the thread of a task.
 public final class ExtensionHost: Sendable {
     /// The center into which the host forwards what extensions post.
     ///

@@ -56,7 +56,8 @@ public struct Grant: Hashable, Sendable, CustomStringConvertible {
         Grant(.observes, named: M.name)
     }
 
-    /// A ``Grant`` as ``observes(_:)``, for a name: of a key, of untyped notifications, or of a type that the host does not know.
+    /// A ``Grant`` as ``observes(_:)``, for a name: of a key, of untyped notifications, or of a type that the host does
+    /// not know.
     public static func observes(named name: SharedNotificationCenter.Name) -> Grant { Grant(.observes, named: name) }
 
     /// The extension may post messages of the type, as ``Grant`` shows. The host forwards them to the broadcast center.
@@ -64,7 +65,8 @@ public struct Grant: Hashable, Sendable, CustomStringConvertible {
         Grant(.posts, named: M.name)
     }
 
-    /// A ``Grant`` as ``posts(_:)``, for a name: of a key, of untyped notifications, or of a type that the host does not know.
+    /// A ``Grant`` as ``posts(_:)``, for a name: of a key, of untyped notifications, or of a type that the host does
+    /// not know.
     public static func posts(named name: SharedNotificationCenter.Name) -> Grant { Grant(.posts, named: name) }
 
     /// The host may make requests of the type to the extension (``Extension/request(_:timeout:options:)``).

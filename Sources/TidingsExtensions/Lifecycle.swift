@@ -1,4 +1,4 @@
-import Tidings
+public import Tidings
 
 extension Extension {
     /// What happens to an extension, as ``Lifecycle`` delivers it.
@@ -39,13 +39,17 @@ extension Extension {
         /// Reported for the counts 1, 2, 4, 8 and so on, so a flood of posts causes few events. Sixteen grants are
         /// counted separately, and all further ones together.
         case refused(Grant, count: Int)
+        /// The host could not forward a notification of this name, which the extension has a grant to post: it is too
+        /// large for the broadcast center, or that center had no room for a second. The count is that of all such
+        /// notifications since the process was started; reported for the counts 1, 2, 4, 8 and so on.
+        case notForwarded(SharedNotificationCenter.Name, SharedNotificationError, count: Int)
         /// So many events were dropped here, because the iterator was not asked for them: 64 wait at most.
         case missed(Int)
 
         /// Whether it says what state the extension is in.
         fileprivate var isState: Bool {
             switch self {
-            case .refused, .missed: false
+            case .refused, .notForwarded, .missed: false
             default: true
             }
         }

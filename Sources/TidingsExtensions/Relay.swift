@@ -8,6 +8,9 @@ struct Relay {
     /// The library posts these names: a notice of presence, and the announcement of a request.
     private static let presence: SharedNotificationCenter.Name = "tidings.presence"
     private static let requests = "tidings.requests."
+    /// After so many refusals the relay pauses for a millisecond. So a flood takes little of the host's processor time:
+    /// the relay's observer is lossless, and holds the extension back meanwhile.
+    private static let pauseAfter = 64
     /// How many grants are counted separately. Further ones are counted together.
     private static let most = 16
 
@@ -18,6 +21,8 @@ struct Relay {
     private let granted, requestable: Set<SharedNotificationCenter.Name>
     private var counts: [Grant: Int] = [:]
     private var others = 0
+    private var refused = 0
+    private var failed = 0
 
     /// - Parameter fail: ends the process for a reason.
     init(
@@ -64,14 +69,14 @@ struct Relay {
             // claims this process ID is not counted here, and gets no reply either.
             let request = SharedNotificationCenter.Name(String(name.rawValue.dropFirst(Self.requests.count)))
             if !requestable.contains(request), envelope.poster.pid != getpid() {
-                refuse(Grant(.requests, named: request))
+                await refuse(Grant(.requests, named: request))
             }
         } else if !envelope.isOwn, name != Self.presence {
-            refuse(Grant(.posts, named: name))
+            await refuse(Grant(.posts, named: name))
         }
     }
 
-    private func forward(_ notification: SharedNotificationCenter.Notification) async {
+    private mutating func forward(_ notification: SharedNotificationCenter.Notification) async {
         do {
             try await broadcast.waitingForRoom(timeout: .seconds(1)) { center in
                 _ = try center.post(
@@ -79,11 +84,19 @@ struct Relay {
                     options: .init(subject: notification.envelope.subject))
             }
         } catch let error as SharedNotificationError {
-            one.lifecycle.feed.emit(.failed(.center(error, of: one.name)))
+            failed += 1
+            if Self.isReported(failed) {
+                one.lifecycle.feed.emit(.notForwarded(notification.name, error, count: failed))
+            }
         } catch {}
     }
 
-    private mutating func refuse(_ grant: Grant) {
+    /// Whether a count is a power of two: a flood of refusals is few reports.
+    private static func isReported(_ count: Int) -> Bool { count & (count - 1) == 0 }
+
+    private mutating func refuse(_ grant: Grant) async {
+        refused += 1
+        if refused.isMultiple(of: Self.pauseAfter) { try? await Task.sleep(for: .milliseconds(1)) }
         one.countRefusal()
         let count: Int
         if counts[grant] == nil, counts.count >= Self.most {
@@ -93,7 +106,7 @@ struct Relay {
             counts[grant, default: 0] += 1
             count = counts[grant]!
         }
-        guard count & (count - 1) == 0 else { return }
+        guard Self.isReported(count) else { return }
         one.lifecycle.feed.emit(.refused(grant, count: count))
         // If the extension holds its own center full, it has no need to know.
         try? center.post(HostConnection.Refusal(grant, count: count))

@@ -124,7 +124,7 @@ private struct Supervision {
             case .answered(number): takeAnswer()
             case .late(number): if readySince == nil { fail(notReady) }
             case .failed(number, let error): fail(error)
-            case .left(number): after(.seconds(1), .leftBehind(number))
+            case .left(number): after(.seconds(2), .leftBehind(number))
             case .leftBehind(number): fail(leftBehind)
             case .ended(number, let ending):
                 takeAnswer()

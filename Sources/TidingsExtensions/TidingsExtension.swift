@@ -46,11 +46,7 @@ extension TidingsExtension {
         let host: HostConnection
         do throws(ExtensionError) { host = try await connect { end.continuation.yield() } } catch { fail(error) }
         let running = Task { try await Self().run(host) }
-        // SIGTERM is a reason to end in order, so it must not kill the process.
-        signal(SIGTERM, SIG_IGN)
-        let terminated = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-        terminated.setEventHandler { running.cancel() }
-        terminated.activate()
+        let terminated = Termination.watch { running.cancel() }
         Task {
             for await _ in end.stream { break }
             running.cancel()
@@ -86,5 +82,33 @@ extension TidingsExtension {
         let line = Array("\(CommandLine.arguments.first ?? "extension"): \(error)\n".utf8)
         _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
         exit(1)
+    }
+}
+
+/// SIGTERM as an event.
+///
+/// By a handler that writes into a pipe: an ignored or blocked signal would stay so in programs that the extension
+/// runs.
+private enum Termination {
+    /// Both ends of a pipe. Closed in programs that the extension runs.
+    private static let ends: (read: Int32, write: Int32) = {
+        var ends: [Int32] = [-1, -1]
+        pipe(&ends)
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        return (ends[0], ends[1])
+    }()
+
+    static func watch(_ terminated: @escaping @Sendable () -> Void) -> SocketWatch {
+        // The first access, before the handler: it makes the pipe.
+        let watch = SocketWatch(ends.read, .global(), terminated)
+        signal(SIGTERM) { _ in
+            let before = errno
+            _ = write(Termination.ends.write, "", 1)
+            errno = before
+        }
+        return watch
     }
 }
