@@ -6,11 +6,16 @@ import subprocess
 import tempfile
 
 
+# The public headers of the C modules: a header of CTidingsExtensions includes those of two folders.
+HEADERS = [option for folder in ("CShim/include", "CShim/extensions/include")
+           for option in ("-I", os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), folder))]
+
+
 def of_modules(modules):
     """Options that let a program import the libraries."""
     options = ["-swift-version", "6", "-module-cache-path", os.path.join(modules, "ModuleCache"),
                "-I", os.path.join(modules, "Modules"), "-I", os.path.join(modules, "CTidings.build"),
-               "-I", os.path.join(modules, "CTidingsExtensions.build")]
+               "-I", os.path.join(modules, "CTidingsExtensions.build"), *HEADERS]
     tool = os.path.join(modules, "TidingsMacros-tool")
     if os.path.exists(tool):
         options += ["-load-plugin-executable", tool + "#TidingsMacros"]

@@ -39,7 +39,7 @@ enum Main {
         guard let child = await likes.next() else { return }
         // One write, so that the test reads the whole line.
         FileHandle.standardOutput.write(Data("\(one.processIdentifier ?? 0) \(child.title)\n".utf8))
-        await one.stop(timeout: .seconds(1_000_000))
+        for await _ in one.lifecycle {}
     }
 }
 
