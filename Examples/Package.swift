@@ -19,6 +19,25 @@ let package = Package(
             dependencies: [
                 .product(name: "Tidings", package: "tidings"), .product(name: "TidingsFoundation", package: "tidings"),
             ]),
+        // A host with three extensions. The tutorial of TidingsExtensions explains it.
+        .target(
+            name: "MediaPlayerMessages", dependencies: [.product(name: "Tidings", package: "tidings")],
+            path: "Sources/MediaPlayer/Messages"),
+        .executableTarget(
+            name: "MediaPlayer",
+            dependencies: ["MediaPlayerMessages", .product(name: "TidingsExtensions", package: "tidings")],
+            path: "Sources/MediaPlayer/Host"),
+        .executableTarget(
+            name: "MediaPlayerLyrics",
+            dependencies: ["MediaPlayerMessages", .product(name: "TidingsExtensions", package: "tidings")],
+            path: "Sources/MediaPlayer/Lyrics"),
+        .executableTarget(
+            name: "MediaPlayerArtwork",
+            dependencies: ["MediaPlayerMessages", .product(name: "TidingsExtensions", package: "tidings")],
+            path: "Sources/MediaPlayer/Artwork"),
+        .executableTarget(
+            name: "media-player-scrobbler", dependencies: [.product(name: "CTidingsExtensions", package: "tidings")],
+            path: "Sources/MediaPlayer/Scrobbler"),
         .executableTarget(name: "c-observer", dependencies: [.product(name: "CTidings", package: "tidings")]),
     ],
     swiftLanguageModes: [.v6],

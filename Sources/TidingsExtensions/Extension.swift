@@ -56,7 +56,7 @@ public final class Extension: Sendable {
     /// - any other request throws `.noServer` at once, or `.serverEnded` if the extension ends without a reply.
     ///
     /// If the extension is alive and does not serve the name, the request throws `.noServer`, if idempotent after up to
-    /// 100 ms, in which the end of the process may be reported.
+    /// 2 s, in which the end of the process may be reported.
     ///
     /// - Parameters:
     ///   - request: what to ask; its encoding may be as large as ``LaunchSpecification/Limits/payload``.
@@ -117,9 +117,24 @@ public final class Extension: Sendable {
         SharedNotificationError(code, message: "can't request \"\(request)\" from extension \"\(name)\": \(reason)")
     }
 
-    /// Whether that start ends within the time in which the launcher reports the end of a process.
+    /// Whether that start ends within 2 s: time enough for the launcher to report the end of a process, beside any load.
     private func hasEnded(_ start: Launched) async -> Bool {
-        for _ in 0..<20 where current === start { try? await Task.sleep(for: .milliseconds(5)) }
+        // It begins with the present state, so no change is lost.
+        let events = lifecycle.makeAsyncIterator()
+        let waiting = Task {
+            var events = events
+            while current === start, await events.next(isolation: nil) != nil {}
+        }
+        let timer = Task {
+            try await Task.sleep(for: .seconds(2))
+            waiting.cancel()
+        }
+        await withTaskCancellationHandler {
+            await waiting.value
+        } onCancel: {
+            waiting.cancel()
+        }
+        timer.cancel()
         return current !== start
     }
 
@@ -234,5 +249,5 @@ public final class Extension: Sendable {
 }
 
 extension SharedNotificationError {
-    fileprivate var isOfAnEndedServer: Bool { [.noServer, .serverEnded, .removed].contains(code) }
+    fileprivate var isOfAnEndedServer: Bool { [.noServer, .serverEnded, .removed, .notACenter].contains(code) }
 }
