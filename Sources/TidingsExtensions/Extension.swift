@@ -117,7 +117,7 @@ public final class Extension: Sendable {
         SharedNotificationError(code, message: "can't request \"\(request)\" from extension \"\(name)\": \(reason)")
     }
 
-    /// Whether that start ends within 2 s: time enough for the launcher to report the end of a process, beside any load.
+    /// Whether that start ends within 2 s: time enough for the launcher to report the end of a process, under load.
     private func hasEnded(_ start: Launched) async -> Bool {
         // It begins with the present state, so no change is lost.
         let events = lifecycle.makeAsyncIterator()
