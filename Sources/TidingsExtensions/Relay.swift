@@ -8,8 +8,9 @@ struct Relay {
     /// The library posts these names: a notice of presence, and the announcement of a request.
     private static let presence: SharedNotificationCenter.Name = "tidings.presence"
     private static let requests = "tidings.requests."
-    /// After so many refusals the relay pauses for a millisecond. So a flood takes little of the host's processor time:
-    /// the relay's observer is lossless, and holds the extension back meanwhile.
+    /// After so many notifications the relay lets other tasks run. After so many that it does not forward, it pauses for
+    /// a millisecond. So a flood takes little of the host's processor time: the relay's observer is lossless, and holds
+    /// the extension back meanwhile.
     private static let pauseAfter = 64
     /// How many grants are counted separately. Further ones are counted together.
     private static let most = 16
@@ -21,8 +22,9 @@ struct Relay {
     private let granted, requestable: Set<SharedNotificationCenter.Name>
     private var counts: [Grant: Int] = [:]
     private var others = 0
-    private var refused = 0
     private var failed = 0
+    private var taken = 0
+    private var slowed = 0
 
     /// - Parameter fail: ends the process for a reason.
     init(
@@ -44,6 +46,10 @@ struct Relay {
             switch delivery {
             case .notification(let notification):
                 if notification.envelope.isOwn, notification.name == Self.mark { return }
+                taken += 1
+                // In a flood the next notification is always there, so the loop never suspends. As many relays as
+                // processors would then keep each other task of the host from running, also one that stops them.
+                if taken.isMultiple(of: Self.pauseAfter) { await Task.yield() }
                 await take(notification)
             case .missed(let count, _):
                 // Only a damaged center loses what a lossless observer should receive.
@@ -71,9 +77,17 @@ struct Relay {
             if !requestable.contains(request), envelope.poster.pid != getpid() {
                 await refuse(Grant(.requests, named: request))
             }
-        } else if !envelope.isOwn, name != Self.presence {
+        } else if name == Self.presence {
+            // The task that observes presence takes each notice, also an invented one.
+            await slow()
+        } else if !envelope.isOwn {
             await refuse(Grant(.posts, named: name))
         }
+    }
+
+    private mutating func slow() async {
+        slowed += 1
+        if slowed.isMultiple(of: Self.pauseAfter) { try? await Task.sleep(for: .milliseconds(1)) }
     }
 
     private mutating func forward(_ notification: SharedNotificationCenter.Notification) async {
@@ -95,8 +109,7 @@ struct Relay {
     private static func isReported(_ count: Int) -> Bool { count & (count - 1) == 0 }
 
     private mutating func refuse(_ grant: Grant) async {
-        refused += 1
-        if refused.isMultiple(of: Self.pauseAfter) { try? await Task.sleep(for: .milliseconds(1)) }
+        await slow()
         one.countRefusal()
         let count: Int
         if counts[grant] == nil, counts.count >= Self.most {

@@ -66,6 +66,17 @@ struct HostileTests {
         await one.stop()
     }
 
+    @Test func floodsThatAreForwardedLeaveOtherTasksRunning() async throws {
+        let stage = try Stage()
+        let sibling = try await stage.commands()
+        // More than there are threads for tasks.
+        for _ in 0...ProcessInfo.processInfo.activeProcessorCount {
+            _ = try await stage.host.launch(Stage.specification("floods", grants: [.posts(Secret.self)]))
+        }
+        expectEqual(try await sibling.command("echo a"), "a")
+        await stage.host.stopAll(timeout: .zero)
+    }
+
     @Test(.enabled(if: !isSanitized, "a sanitizer's own memory is over any limit"))
     func limitsAreEnforced() async throws {
         let stage = try Stage()
