@@ -87,10 +87,10 @@ public final class Extension: Sendable {
     private func ready(
         after last: Int, _ deadline: ContinuousClock.Instant?, _ request: SharedNotificationCenter.Name, waits: Bool
     ) async throws -> Launched {
-        // It begins with the present state, so no change is lost.
-        let events = lifecycle.makeAsyncIterator()
         if let start = current, start.number > last { return start }
         guard waits else { throw unanswered(.noServer, request, "it is not ready") }
+        // It begins with the present state, so no change is lost.
+        let events = lifecycle.makeAsyncIterator()
         return try await withThrowingTaskGroup(of: Launched?.self) { [self] group in
             group.addTask {
                 var events = events

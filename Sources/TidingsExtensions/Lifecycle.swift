@@ -122,6 +122,8 @@ final class LifecycleFeed: Sendable {
     func reader() -> LifecycleReader {
         let reader = LifecycleReader()
         state.withLock { state in
+            // Also here: many readers may come and go between two events.
+            state.readers.removeAll { $0.reader == nil }
             if let latest = state.latest { reader.add(latest) }
             if state.isOver { reader.end() } else { state.readers.append(WeakReader(reader: reader)) }
         }
