@@ -138,11 +138,16 @@ final class HostCore: Sendable {
     /// After the launcher process has ended, or to end it: closes it, and reports the end of all its processes. On the
     /// queue, after the thread that receives exits has left.
     private func end(_ launcher: Launcher) {
-        guard state.withLock({ $0.launcher === launcher }) else { return }
+        // Before it is freed, so that `close` does not interrupt it any more.
+        let isOpen = state.withLock { state in
+            guard state.launcher === launcher else { return false }
+            state.launcher = nil
+            return true
+        }
+        guard isOpen else { return }
         launcher.close()
         let handlers = state.withLock { state in
             defer { (state.ends, state.early) = ([:], [:]) }
-            state.launcher = nil
             return Array(state.ends.values)
         }
         for handler in handlers { handler(.crashed(SIGKILL)) }
@@ -150,12 +155,10 @@ final class HostCore: Sendable {
 
     /// Ends all extensions. Does not wait.
     func close() {
-        let launcher = state.withLock { state in
-            state.isClosed = true
-            return state.launcher
-        }
+        state.withLock { $0.isClosed = true }
         for each in running { each.signals.yield(.stop(.zero)) }
-        launcher?.interrupt()
+        // With the lock held: `end` frees the launcher.
+        _ = state.withLock { $0.launcher?.interrupt() }
     }
 
     static var ended: ExtensionError {
