@@ -180,8 +180,10 @@ public final class Extension: Sendable {
             try Task.checkCancellation()
             throw error
         }
-        // Cancelled just after the extension was ready: it is being stopped.
-        try Task.checkCancellation()
+        // Cancelled just after the extension was ready, perhaps too late for the handler.
+        guard Task.isCancelled else { return }
+        signals.yield(.stop(.zero))
+        throw CancellationError()
     }
 
     /// Stops the extension, and returns when its process has ended and the extension is not started again.
