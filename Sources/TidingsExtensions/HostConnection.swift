@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Glibc
 public import Tidings
 
@@ -45,7 +44,7 @@ public final class HostConnection: Sendable {
                 .center, message: "can't use a center of the host: \(error.message)", underlyingError: error)
         }
         // The host sends nothing after the centers, so what can be read is the end.
-        watch = SocketWatch(socket, .global(), ended)
+        watch = try SocketWatch(socket, ended)
     }
 
     /// Tells the host that the extension observes and serves all that it wants to: ``ExtensionHost/launch(_:)`` returns

@@ -19,15 +19,23 @@ final class Launched: Sendable {
         do throws(ExtensionError) {
             let (near, far) = try HandShake.sockets(for: specification.name)
             defer { close(far) }
+            // Its queue is not the host's, where the answer would wait for the starts of other extensions.
+            let answers: SocketWatch
+            do throws(ExtensionError) { answers = try SocketWatch(near) { signals.yield(.answered(number)) } } catch {
+                close(near)
+                throw error
+            }
             do throws(ExtensionError) {
                 try Self.send(specification, center.center, core.broadcast, over: near)
                 process = try core.withLauncher { (launcher) throws(ExtensionError) in
                     try launcher.start(specification, input: far)
                 }
             } catch {
+                answers.cancel()
                 close(near)
                 throw error
             }
+            self.answers = answers
             socket = near
         } catch {
             center.discard()
@@ -35,7 +43,6 @@ final class Launched: Sendable {
         }
         self.number = number
         core.whenEnded(process.id) { signals.yield(.ended(number, $0)) }
-        answers = SocketWatch(socket, core.queue) { signals.yield(.answered(number)) }
     }
 
     /// Sends what the extension receives. All of it fits into the socket, and waits there for the process.

@@ -46,7 +46,8 @@ extension TidingsExtension {
         let host: HostConnection
         do throws(ExtensionError) { host = try await connect { end.continuation.yield() } } catch { fail(error) }
         let running = Task { try await Self().run(host) }
-        let terminated = Termination.watch { running.cancel() }
+        let terminated: SocketWatch
+        do throws(ExtensionError) { terminated = try Termination.watch { running.cancel() } } catch { fail(error) }
         Task {
             for await _ in end.stream { break }
             running.cancel()
@@ -101,9 +102,9 @@ private enum Termination {
         return (ends[0], ends[1])
     }()
 
-    static func watch(_ terminated: @escaping @Sendable () -> Void) -> SocketWatch {
+    static func watch(_ terminated: @escaping @Sendable () -> Void) throws(ExtensionError) -> SocketWatch {
         // The first access, before the handler: it makes the pipe.
-        let watch = SocketWatch(ends.read, .global(), terminated)
+        let watch = try SocketWatch(ends.read, terminated)
         signal(SIGTERM) { _ in
             let before = errno
             _ = write(Termination.ends.write, "", 1)
