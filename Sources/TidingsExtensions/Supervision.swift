@@ -122,10 +122,14 @@ private struct Supervision {
         while let signal = await received.next() {
             switch signal {
             case .answered(number): takeAnswer()
-            case .late(number): if readySince == nil { fail(notReady) }
+            case .late(number):
+                // The answer may be there, and its event be late.
+                takeAnswer()
+                if readySince == nil { fail(notReady) }
             case .failed(number, let error): fail(error)
             case .left(number): after(.seconds(2), .leftBehind(number))
-            case .leftBehind(number): fail(leftBehind)
+            // While it is stopped, its timeout counts.
+            case .leftBehind(number): if !isStopping { fail(leftBehind) }
             case .ended(number, let ending):
                 takeAnswer()
                 readyFor = readySince?.duration(to: .now)
