@@ -77,7 +77,11 @@ public final class Extension: Sendable {
                 let left = deadline.map { max(.zero, ContinuousClock.now.duration(to: $0)) }
                 return try await start.center.request(request, timeout: left, options)
             } catch let error as SharedNotificationError where options.isIdempotent && error.isOfAnEndedServer {
-                guard await hasEnded(start) else { throw error }
+                let left = deadline.map { ContinuousClock.now.duration(to: $0) } ?? .seconds(2)
+                guard await hasEnded(start, within: min(left, .seconds(2))) else {
+                    try Task.checkCancellation()
+                    throw error
+                }
                 last = start.number
             }
         }
@@ -117,8 +121,8 @@ public final class Extension: Sendable {
         SharedNotificationError(code, message: "can't request \"\(request)\" from extension \"\(name)\": \(reason)")
     }
 
-    /// Whether that start ends within 2 s: time enough for the launcher to report the end of a process, under load.
-    private func hasEnded(_ start: Launched) async -> Bool {
+    /// Whether that start ends in that time. In 2 s the launcher reports the end of a process, also under load.
+    private func hasEnded(_ start: Launched, within limit: Duration) async -> Bool {
         // It begins with the present state, so no change is lost.
         let events = lifecycle.makeAsyncIterator()
         let waiting = Task {
@@ -126,7 +130,7 @@ public final class Extension: Sendable {
             while current === start, await events.next(isolation: nil) != nil {}
         }
         let timer = Task {
-            try await Task.sleep(for: .seconds(2))
+            try await Task.sleep(for: limit)
             waiting.cancel()
         }
         await withTaskCancellationHandler {
