@@ -160,8 +160,13 @@ private struct Supervision {
                     version \(HandShake.version); build both with one version of the library
                     """)
         case .failed(let status):
+            // Not by the initializer for errors of this process: its code and advice are about the launch.
             ExtensionError(
-                errno: status, message: "can't use extension \"\(one.name)\": it answered that it cannot be ready")
+                .system(status),
+                message: """
+                    can't use extension "\(one.name)": it answered that it cannot be ready \
+                    (\(String(cString: strerror(status)))); see what it wrote to standard error
+                    """)
         case .ready, .unknown:
             ExtensionError(
                 .otherVersion,
