@@ -89,7 +89,10 @@ enum HandShake {
             }
             throw ExtensionError(
                 .noHost,
-                message: "can't receive from the host over standard input: \(String(cString: strerror(-result)))")
+                message: """
+                    can't receive from the host over standard input (\(String(cString: strerror(-result)))); have a \
+                    host launch this program
+                    """)
         }
         let grants = UnsafeBufferPointer(start: hello.grants, count: hello.grant_count).compactMap { raw -> Grant? in
             let name = UnsafeRawBufferPointer(start: raw.name, count: Int(raw.name_length))

@@ -77,8 +77,10 @@ public struct LaunchSpecification: Sendable {
         }
         var texts = arguments + [executable]
         if let directory { texts.append(directory) }
+        // Otherwise the sandbox would allow what is before the NUL.
+        if let sandbox { texts += sandbox.readable + sandbox.writable }
         for (key, value) in environment ?? [:] { texts.append("\(key)=\(value)") }
-        guard texts.allSatisfy({ !$0.utf8.contains(0) }) else { throw refuse("an argument contains a NUL") }
+        guard texts.allSatisfy({ !$0.utf8.contains(0) }) else { throw refuse("an argument or path contains a NUL") }
     }
 
     /// A retained value of the private center, for ``configuration``. The extension reads it with

@@ -143,6 +143,10 @@ extension ExtensionError {
             case ENOSYS, EOPNOTSUPP: (.notSupported, "; this kernel cannot enforce it, so leave it out")
             case EINVAL: (.invalidArgument, "")
             case EMFILE, ENFILE: (.system(errno), "; raise the limit of open files (ulimit -n)")
+            case EAGAIN, ENOMEM: (.system(errno), "; stop some extensions, or give the host more processes and memory")
+            case E2BIG: (.system(errno), "; pass fewer arguments, environment variables, grants or paths")
+            case EPIPE: (.system(errno), "; the launcher process was killed, so try again")
+            case ETIMEDOUT: (.system(errno), "; the launcher process or the file system does not answer, so try again")
             default: (.system(errno), "")
             }
         self.init(code, message: "\(message): \(String(cString: strerror(errno)))\(advice)")
