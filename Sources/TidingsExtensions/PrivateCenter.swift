@@ -151,8 +151,8 @@ final class PrivateCenter: Sendable {
         }
         one.core.queue.async { for server in servers { server.cancel() } }
         // The center itself reports the death of a server within milliseconds, unless it is damaged. What still waits
-        // after that is cancelled.
-        Task { [self] in
+        // after that is cancelled. Only such requests keep the center: restarts without a pause would keep many.
+        Task { [state] in
             try? await Task.sleep(for: .seconds(1))
             for cancel in state.withLock({ Array($0.requests.values) }) { cancel() }
         }
