@@ -35,7 +35,7 @@ public final class Extension: Sendable {
     /// What happens to the extension: each use of the sequence is an iteration of its own, as ``Lifecycle`` says.
     public let lifecycle = Lifecycle(feed: LifecycleFeed())
 
-    /// The ID of the process that is ready; `nil` if none is.
+    /// The ID of the started process, which may be a wrapper script; `nil` if it is not ready.
     public var processIdentifier: Int32? { state.withLock { $0.isReady ? $0.present?.process.pid : nil } }
 
     /// How many notifications of all its processes were refused for want of a grant.

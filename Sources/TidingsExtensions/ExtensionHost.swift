@@ -33,12 +33,16 @@ public import Tidings
 /// - An extension that damages its private center, floods it, or does not reply, disturbs no other extension. A grant
 ///   to post is the right to post as much as the broadcast center takes.
 /// - When this object is released, or the host's process ends in any way, all extension processes and their descendants
-///   are killed.
+///   are killed. An ``Extension`` does not keep it: keep it yourself as long as extensions are to run. A handler that
+///   captures it keeps it for ever (``serve(_:using:)``).
+/// - What the library finds wrong in a private center, such as a request that does not decode, is passed to
+///   `onDiagnostic` of the broadcast center. Without a closure there it is dropped.
 ///
 /// A host has one child process, the launcher, and two threads. An extension takes three threads of the host, one more
 /// for each name that the host serves to it, and one for each of the (up to 16) names last requested from it. All of
 /// them sleep unless the extension is active. A private center takes half a MiB, and more for payloads that do not fit
-/// a slot. No function of the host blocks the thread of a task.
+/// a slot. No function of the host blocks the thread of a task, but its initializer forks the process: 10 ms for each
+/// GiB of the host's memory.
 public final class ExtensionHost: Sendable {
     /// The center into which the host forwards what extensions post.
     ///
@@ -117,7 +121,8 @@ public final class ExtensionHost: Sendable {
     /// returned, until the host ends. Handlers, their cancellation and their errors: as
     /// `SharedNotificationCenter.serve(_:options:using:)`. Each extension has a server of its own, so one that makes
     /// many requests takes no handler from the others. The second parameter of the handler is the extension that makes
-    /// the request: it is known by its private center, and cannot be forged.
+    /// the request: it is known by its private center, and cannot be forged. The handler is kept until the host ends,
+    /// so it must not hold the host: capture it `weak`.
     ///
     /// - Throws: ``ExtensionError``: `.alreadyServed` if the name was served before. A server that cannot be opened for
     ///   an extension ends that extension's process, with ``Extension/Event/failed(_:)``.

@@ -18,9 +18,11 @@ extension Extension {
     public enum Event: Hashable, Sendable {
         /// A process is being started.
         case launching
-        /// The process has reported that it is ready: it observes and serves what it wants to.
+        /// The process has reported that it is ready: it observes and serves what it wants to. The ID is that of the
+        /// started process, which may be a wrapper script.
         case ready(pid: Int32)
-        /// The process exited. Before this event, the host has forwarded what the process posted.
+        /// The process exited. Before this event, the host has forwarded what the process posted. It takes a second or
+        /// two for that at most, and drops the rest if the broadcast center has no room so long.
         case exited(status: Int32)
         /// A signal ended the process: its own fault, another process, a resource limit, or this host. The host's
         /// reason is a ``failed(_:)`` before this event. If the launcher process is killed, all extensions of the
