@@ -21,8 +21,10 @@ final class HostCore: Sendable {
     }
 
     let broadcast: SharedNotificationCenter
-    /// For all that may wait: starting, signalling, opening and closing. Serial, so that 200 starts take one thread.
+    /// For all that may wait: starting, opening and closing. Serial, so that 200 starts take one thread.
     let queue = DispatchQueue(label: "tidings.extensions")
+    /// For signals, which do not wait for starts: one may take 30 s to load its program.
+    private let signals = DispatchQueue(label: "tidings.extensions.signals")
     private let state = Locked(State())
 
     init(_ broadcast: SharedNotificationCenter) {
@@ -104,14 +106,14 @@ final class HostCore: Sendable {
 
     /// Sends a signal to the process group. Does not wait.
     func signal(_ process: ExtensionProcess, _ signal: Int32) {
-        queue.async { [self] in
+        signals.async { [self] in
             if state.withLock({ $0.launcher === process.launcher }) { process.launcher.signal(process.id, signal) }
         }
     }
 
     /// Kills the process and its descendants. Does not wait.
     func kill(_ process: ExtensionProcess) {
-        queue.async { [self] in
+        signals.async { [self] in
             if state.withLock({ $0.launcher === process.launcher }) { process.launcher.kill(process.id) }
         }
     }
@@ -145,6 +147,8 @@ final class HostCore: Sendable {
             return true
         }
         guard isOpen else { return }
+        // A signal may be under way. Later ones find no launcher.
+        signals.sync {}
         launcher.close()
         let handlers = state.withLock { state in
             defer { (state.ends, state.early) = ([:], [:]) }

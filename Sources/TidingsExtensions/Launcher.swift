@@ -1,5 +1,5 @@
-// The launcher process, through its C functions. Everything here except `next()` is called on the host's queue, because
-// it may wait.
+// The launcher process, through its C functions. Everything here except `next()` is called on the host's queues,
+// because it may wait.
 internal import CTidingsExtensions
 internal import Dispatch
 internal import Glibc
@@ -27,7 +27,7 @@ struct ExtensionProcess: Sendable {
 /// The open launcher process: the parent of all extension processes of a host.
 final class Launcher: @unchecked Sendable {
     // Sendable: the pointer never changes, and the C functions may be called from any thread. `close()` is called when
-    // the thread that calls `next()` has left it, on the queue that makes all other calls.
+    // the thread that calls `next()` has left it, on the queue of starts, after the last signal.
     private let launcher: OpaquePointer
     private let left = DispatchSemaphore(value: 0)
 
