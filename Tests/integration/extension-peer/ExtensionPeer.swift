@@ -40,6 +40,8 @@ enum Main {
         // One write, so that the test reads the whole line.
         FileHandle.standardOutput.write(Data("\(one.processIdentifier ?? 0) \(child.title)\n".utf8))
         for await _ in one.lifecycle {}
+        // An optimizer may release it after its last use, and extensions end with it.
+        withExtendedLifetime(host) {}
     }
 }
 
