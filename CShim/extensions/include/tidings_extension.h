@@ -45,27 +45,30 @@ extern "C" {
 #endif
 
 /// The name of a notification in the private center: the host has refused notifications that no grant names. CBOR, a
-/// map: "notification" the refused name, "count" how many of that name were refused. Comes at the counts 1, 2, 4, 8 …
+/// map: "kind" (TIDINGS_GRANT_POSTS or TIDINGS_GRANT_REQUESTS), "notification" the refused name, "count" how many of
+/// that name were refused. Comes at the counts 1, 2, 4, 8 …
 #define TIDINGS_EXTENSION_REFUSED "tidings.extension.refused"
 
 typedef struct tidings_extension tidings_extension;  ///< the connection to the host
 
-/// Receives the grants and the centers from descriptor 0, and joins both centers. Afterwards descriptor 0 reads as an
-/// empty file. Call it once, before other code reads descriptor 0.
+/// Receives the grants and the centers from descriptor 0, and joins both centers. Announces the extension in the
+/// private center (`tidings_announce`, role "extension"), so that the host learns of its end also behind a wrapper
+/// script: after `tidings_extension_close` or `tidings_withdraw` the process has two seconds to exit. Afterwards
+/// descriptor 0 reads as an empty file. Call it once, before other code reads descriptor 0.
 ///
 /// - -ENOTSOCK: descriptor 0 is no socket: no host started this program.
 /// - -EPROTO: the host speaks another version of the hand-shake. It has been told; the program should end.
 /// - -EBADMSG: descriptor 0 is another program's socket.
 /// - -ECONNRESET: the host has ended.
-/// - Others as `tidings_receive`.
+/// - Others as `tidings_receive` and `tidings_announce`.
 ///
 /// Not async-signal-safe.
-/// Bound: two times that of `tidings_receive`. Waits for the host's messages, which it sends before it starts the
-/// extension.
+/// Bound: two times that of `tidings_receive`, and `tidings_announce`. Waits for the host's messages, which it sends
+/// before it starts the extension.
 int tidings_extension_open(tidings_extension **extension);
 
 /// Closes both centers and the connection. The caller closes their observers and publishers before. NULL is ignored.
-/// Bound and waiting: as `tidings_close`, two times.
+/// Bound and waiting: as `tidings_close`, two times, and as `tidings_withdraw`.
 void tidings_extension_close(tidings_extension *extension);
 
 /// The center that the extension shares with its host alone. Valid until `tidings_extension_close`.

@@ -49,7 +49,10 @@ static int receive(tidings_extension *extension) {
     error = tidings_receive_at_most(extension->socket, UINT64_MAX, &extension->private_center);
     if (error == 0 && extension->hello.has_broadcast)
         error = tidings_receive_at_most(extension->socket, UINT64_MAX, &extension->broadcast);
-    return error;
+    if (error) return error;
+    // The host learns by its end that this process has ended, if it is not the one that the host started.
+    static const char role[] = "extension";
+    return tidings_announce(extension->private_center, role, sizeof role - 1, NULL, 0);
 }
 
 int tidings_extension_open(tidings_extension **result) {
