@@ -186,7 +186,10 @@ struct ExtensionPeer: TidingsExtension {
 
     /// Overwrites each writable mapping of the center of that name.
     private func spoil(_ name: String) throws {
-        for line in try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n")
+        // Not `String(contentsOfFile:)`, which reads only the beginning of a long file of `/proc`.
+        var isSpoiled = false
+        let maps = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps")).readToEnd() ?? Data()
+        for line in String(decoding: maps, as: UTF8.self).split(separator: "\n")
         where line.contains("/memfd:\(name)") && line.contains(" rw-s ") {
             let ends = line.prefix { $0 != " " }.split(separator: "-").map { UInt(String($0), radix: 16)! }
             let length = min(Int(ends[1] - ends[0]), 1 << 20)
@@ -199,6 +202,8 @@ struct ExtensionPeer: TidingsExtension {
                 state ^= state << 17
                 bytes[index] = UInt8(truncatingIfNeeded: state)
             }
+            isSpoiled = true
         }
+        guard isSpoiled else { throw Command.Failure(why: "no mapping of \(name)") }
     }
 }
