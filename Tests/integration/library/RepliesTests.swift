@@ -244,8 +244,9 @@ struct RepliesTests {
         let server = try counting(test.center, cancelled: cancelled)
         let (received, code) = await ending(
             test.center.replies(to: Count(upTo: 3, then: "wait"), timeout: .seconds(2)))
-        #expect(received == [0, 1, 2] && code == .timedOut)
-        expectEqual(await cancelled.wait(for: 1), [3])
+        // Under load, the time may be over before a reply that does come.
+        #expect([0, 1, 2].starts(with: received) && code == .timedOut, "\(received)")
+        if !received.isEmpty { expectEqual(await cancelled.wait(for: 1), [3]) }
         server.cancel()
     }
 
@@ -308,13 +309,16 @@ struct RepliesTests {
         for _ in 0..<50 {
             let wrote = Events<Int>()
             let server = try counting(test.center, concurrency: 16, wrote: wrote)
-            await withTaskGroup(of: SharedNotificationError.Code?.self) { group in
+            await withTaskGroup(of: ([Int], SharedNotificationError.Code?).self) { group in
                 for _ in 0..<16 {
-                    group.addTask { await ending(test.center.replies(to: Count(upTo: 1_000_000))).1 }
+                    group.addTask { await ending(test.center.replies(to: Count(upTo: 1_000_000))) }
                 }
                 await wrote.wait(for: 100)
                 server.cancel()
-                for await code in group { expectEqual(code, .serverEnded) }
+                // A request that is made after the end, or that the server has not received, has no server.
+                for await (received, code) in group where code != .noServer || !received.isEmpty {
+                    expectEqual(code, .serverEnded)
+                }
             }
         }
     }
