@@ -265,7 +265,8 @@ if let part = Context.environment["TIDINGS_MACROS_ALONE"] {
         ? ["TidingsMacros", "TidingsMacrosTests"]
         : [
             "CTidings", "TidingsCoding", "Tidings", "TidingsAdministration", "TidingsDistributed", "TidingsFoundation",
-            "TidingsNotify", "TidingsMacros", "TestActors", "TestPeer", "NotifyPeer", "TidingsTests",
+            "CTidingsExtensions", "TidingsExtensions", "TidingsNotify", "TidingsMacros", "TestActors", "TestPeer",
+            "NotifyPeer", "TidingsTests",
         ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }
