@@ -178,6 +178,7 @@ struct ExtensionPeer: TidingsExtension {
         // A group of its own: a signal to the extension's group does not reach it.
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
         var arguments = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
         guard posix_spawnp(&pid, words[0], nil, &attributes, &arguments, environ) == 0 else {
             throw Command.Failure(why: "spawn")
         }
