@@ -46,11 +46,7 @@ enum HandShake {
     /// The answer, if there is one.
     static func answer(from socket: Int32) -> Answer? {
         var answer = tidings_answer()
-        var result = tidings_handshake_answer_receive(socket, 0, &answer)
-        // A process that ends with centers that it did not receive resets the socket. The kernel reports that once,
-        // before the answer that the process left.
-        if result == -ECONNRESET { result = tidings_handshake_answer_receive(socket, 0, &answer) }
-        switch -result {
+        switch -tidings_handshake_answer_receive(socket, 0, &answer) {
         case 0 where answer.version != version: return .otherVersion(answer.version)
         case 0: return answer.status == 0 ? .ready : .failed(Int32(bitPattern: answer.status))
         case EBADMSG: return .unknown

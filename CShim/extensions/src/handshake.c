@@ -89,7 +89,10 @@ int tidings_handshake_answer_receive(int socket, int64_t timeout_ns, tidings_ans
     const int late = tidings__wait_ready(&watched, 1, timeout_ns);
     if (late) return late;
     answer_message message = {0};
-    const ssize_t got = receive_bytes(socket, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
+    ssize_t got = receive_bytes(socket, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
+    // A process that ends with centers that it did not receive resets the socket. The kernel reports that once, before
+    // the answer that the process left.
+    if (got == -ECONNRESET) got = receive_bytes(socket, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
     if (got < 0) return (int)got;
     if (got < (ssize_t)COMMON_BYTES || message.magic != MAGIC) return -EBADMSG;
     const bool same = message.version == TIDINGS_HANDSHAKE_VERSION;
