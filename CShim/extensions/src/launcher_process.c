@@ -115,8 +115,12 @@ static bool reap(launcher_process *launcher) {
             entry->alive = false;
             tidings__sweep_begin(launcher);
             launcher->sweep_delay = 0;
-        } else if (launcher->sweeping && (information.si_code != CLD_KILLED || information.si_status != SIGKILL)) {
+        } else if (!tidings__is_found(launcher, pid)) {
+            // It may have forked before, and its child may end before a sweep comes to it. So each such end begins a
+            // sweep: the last one may have met nothing.
             launcher->last_orphan = pid;
+            if (!launcher->sweeping) tidings__sweep_begin(launcher);
+            launcher->sweep_delay = 0;
         }
         int status = 0;
         (void)waitpid(pid, &status, __WALL);

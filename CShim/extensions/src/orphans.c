@@ -62,12 +62,16 @@ static bool read_status(int proc, const char *pid, process_status *status) {
     return true;
 }
 
-static bool has_bit(const uint64_t *bits, pid_t pid) {
-    return pid > 0 && pid < TIDINGS__PID_LIMIT && bits[pid / 64] >> (pid % 64) & 1;
+bool tidings__is_found(const tidings__launcher_process *launcher, pid_t pid) {
+    return pid > 0 && pid < TIDINGS__PID_LIMIT && launcher->found[pid / 64] >> (pid % 64) & 1;
+}
+
+static void find(tidings__launcher_process *launcher, pid_t pid) {
+    if (pid > 0 && pid < TIDINGS__PID_LIMIT) launcher->found[pid / 64] |= UINT64_C(1) << (pid % 64);
 }
 
 static bool belongs(const tidings__launcher_process *launcher, pid_t pid, pid_t parent) {
-    return parent == launcher->pid ? !tidings__is_extension(launcher, pid) : has_bit(launcher->found, parent);
+    return parent == launcher->pid ? !tidings__is_extension(launcher, pid) : tidings__is_found(launcher, parent);
 }
 
 // A descendant that is no child of the launcher may end, and its pid be used again, at any time. The descriptor names
@@ -129,7 +133,7 @@ static int sweep_proc(tidings__launcher_process *launcher) {
             process_status status;
             if (pid <= 0 || pid >= TIDINGS__PID_LIMIT || !read_status(proc, entry->name, &status)) continue;
             if (!belongs(launcher, pid, status.parent)) continue;
-            launcher->found[pid / 64] |= UINT64_C(1) << (pid % 64);
+            find(launcher, pid);
             if (!status.dead) met++;
             // A child's pid stays its own until it is waited for.
             if (status.parent == launcher->pid)
@@ -152,9 +156,10 @@ static int child_lives(pid_t pid) {
 }
 
 // Returns as `child_lives`; -1 also for an extension.
-static int kill_if_orphan(const tidings__launcher_process *launcher, pid_t pid) {
+static int kill_if_orphan(tidings__launcher_process *launcher, pid_t pid) {
     const int lives = child_lives(pid);
     if (lives < 0 || tidings__is_extension(launcher, pid)) return -1;
+    find(launcher, pid);
     if (lives) (void)kill(pid, SIGKILL);
     return lives;
 }
@@ -196,10 +201,11 @@ void tidings__sweep_begin(tidings__launcher_process *launcher) {
 }
 
 int tidings__orphans_kill(tidings__launcher_process *launcher, bool each_pid) {
+    // First, because a sweep takes so long that the successors have other pids after it.
+    const int chased = launcher->last_orphan ? (int)chase(launcher) : 0;
+    launcher->last_orphan = 0;
     int met = sweep_proc(launcher);
     each_pid |= met < 0;
-    if (met < 0) met = 0;
-    if (launcher->last_orphan) met += (int)chase(launcher);
-    launcher->last_orphan = 0;
+    met = chased + (met < 0 ? 0 : met);
     return met == 0 && each_pid ? sweep_pids(launcher) : met;
 }

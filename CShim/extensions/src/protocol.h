@@ -107,12 +107,12 @@ typedef struct tidings__launcher_process {
     int requests, ends, host_pidfd, children;  // `children`: a signalfd for SIGCHLD
     int hosts[3];                              // the host's own, which the launcher closes
     uint64_t last_id;
-    pid_t last_orphan;     // an orphan that ended by itself, and was waited for since the last sweep; or 0
+    pid_t last_orphan;     // an orphan that ended before the launcher found it, since the last sweep; or 0
     bool sweeping;         // the launcher may have children that are no extensions
     pid_t next_pid;        // without /proc: where this sweep continues
     uint32_t sweep_parts;  // without /proc: how often it continues
     uint32_t sweep_delay;  // milliseconds until the next sweep
-    uint64_t *found;       // a bit for each pid: a descendant that was found in this sweep
+    uint64_t *found;       // a bit for each pid: an orphan or its descendant that was found in this sweep
     tidings__extension extensions[TIDINGS_LAUNCHER_EXTENSIONS_MAX];
 } tidings__launcher_process;
 
@@ -130,6 +130,7 @@ void tidings__sweep_begin(tidings__launcher_process *launcher);
 // possible pid too, because /proc may hide processes.
 int tidings__orphans_kill(tidings__launcher_process *launcher, bool each_pid);
 bool tidings__is_extension(const tidings__launcher_process *launcher, pid_t pid);  // and alive
+bool tidings__is_found(const tidings__launcher_process *launcher, pid_t pid);      // in this sweep
 
 // Applies the sandbox to this process. Paths are opened first, while the current directory is the host's. 0 or a
 // positive errno, and the failed step.

@@ -129,9 +129,12 @@ static void fork_without_end(uint32_t most) {
 }
 
 // Each process lives for one fork.
-static void fork_and_exit(void) {
+static void fork_and_end(bool by_signal) {
     while (time(NULL) < begin + LIFE) {
-        if (fork() > 0) _exit(0);
+        if (fork() > 0) {
+            if (by_signal) (void)raise(SIGKILL);
+            _exit(0);
+        }
         (void)setsid();
     }
 }
@@ -281,7 +284,8 @@ static void act(const char *action, char **arguments) {
         hang();
     }
     if (is(action, "give-away")) (void)prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-    if (is(action, "fork-and-exit")) fork_and_exit();
+    if (is(action, "fork-and-exit")) fork_and_end(false);
+    if (is(action, "fork-and-die")) fork_and_end(true);
     if ((with = is(action, "fork-without-end"))) fork_without_end((uint32_t)atoi(with));
     if (is(action, "extension")) _exit(take_part());
     if (is(action, "extension-alone")) _exit(take_part_alone());

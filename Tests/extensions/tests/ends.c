@@ -148,17 +148,30 @@ void an_extension_that_gives_its_orphans_away_loses_them(void) {
     tidings_launcher_close(launcher);
 }
 
+// Many times: whether a sweep meets such a process is chance.
 void a_process_that_only_forks_and_exits_is_killed(void) {
-    tidings_launcher *launcher = opened();
-    running one = start(launcher, LAUNCH("fork-and-exit"));
-    exited(&one, 0);
-    none_left(&one);
-    // Also with the host's end.
-    one = start(launcher, LAUNCH("fork-and-exit"));
-    const running two = start(launcher, LAUNCH("fork-and-exit"));
-    tidings_launcher_close(launcher);
-    none_left(&one);
-    none_left(&two);
+    for (int round = 0; round < 10; round++) {
+        tidings_launcher *launcher = opened();
+        running one = start(launcher, LAUNCH("fork-and-exit"));
+        exited(&one, 0);
+        none_left(&one);
+        // Also with the host's end.
+        one = start(launcher, LAUNCH("fork-and-exit"));
+        const running two = start(launcher, LAUNCH("fork-and-exit"));
+        tidings_launcher_close(launcher);
+        none_left(&one);
+        none_left(&two);
+    }
+}
+
+void a_process_that_only_forks_and_kills_itself_is_killed(void) {
+    for (int round = 0; round < 10; round++) {
+        tidings_launcher *launcher = opened();
+        const running one = start(launcher, LAUNCH("fork-and-die"));
+        killed(&one, SIGKILL);
+        none_left(&one);
+        tidings_launcher_close(launcher);
+    }
 }
 
 void processes_that_fork_without_end_are_killed(void) {
