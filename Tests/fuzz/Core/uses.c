@@ -240,8 +240,8 @@ static void remember(uint64_t ids[CALLS], uint64_t id) {
     ids[0] = id;
 }
 
-static void read_text(const void *payload, size_t size) {
-    MUST(payload && size <= fuzz_configuration.maximum_payload, size);
+static void read_text(const void *payload, size_t size, uint64_t maximum) {
+    MUST(payload && size <= maximum, size);
     for (size_t i = 0; i < size; i++) sum ^= ((const uint8_t *)payload)[i];
 }
 
@@ -251,7 +251,7 @@ static void receive(int64_t timeout) {
     fuzz_result("request", result);
     if (result != 0) return;
     MUST(request.kind >= TIDINGS_REQUEST_NEW && request.kind <= TIDINGS_REQUEST_CONTINUED, request.kind);
-    read_text(request.payload, request.size);
+    read_text(request.payload, request.size, now.server_maximum);
     if (request.kind == TIDINGS_REQUEST_NEW)
         remember(now.requests, request.id);
     else
@@ -265,7 +265,9 @@ static void reply(unsigned which, size_t size, bool more) {
 
 void use_server(tidings_center *center, unsigned how) {
     if (!now.server) {
-        if (center) fuzz_result("server", tidings_server_open(center, "s", 1, &now.server));
+        if (!center) return;
+        now.server_maximum = center->segment.shape.maximum_payload;
+        fuzz_result("server", tidings_server_open(center, "s", 1, &now.server));
         return;
     }
     switch (how) {
@@ -292,7 +294,9 @@ void use_call(unsigned how) {
 
 void use_caller(tidings_center *center, unsigned how) {
     if (!now.caller) {
-        if (center) fuzz_result("caller", tidings_caller_open(center, "s", 1, &now.caller));
+        if (!center) return;
+        now.caller_maximum = center->segment.shape.maximum_payload;
+        fuzz_result("caller", tidings_caller_open(center, "s", 1, &now.caller));
         return;
     }
     switch (how) {
@@ -307,7 +311,7 @@ void use_caller(tidings_center *center, unsigned how) {
     fuzz_result("outcome", result);
     if (result != 0) return;
     MUST(outcome.error == 0 || (!outcome.more && outcome.size == 0), outcome.error);
-    read_text(outcome.payload, outcome.size);
+    read_text(outcome.payload, outcome.size, now.caller_maximum);
 }
 
 void use_requests(void) {

@@ -19,7 +19,8 @@ extern struct now {
     unsigned names;  // of the many, so far
     tidings_server *server;
     tidings_caller *caller;
-    uint64_t requests[CALLS], calls[CALLS];  // ids, the newest first
+    uint64_t server_maximum, caller_maximum;  // bytes of a payload, as the file of their centers says
+    uint64_t requests[CALLS], calls[CALLS];   // ids, the newest first
     bool held;
     bool readable, sealed;
 } now;
