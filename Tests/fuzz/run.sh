@@ -111,11 +111,14 @@ over_swift() { [[ -n ${products[$1]:-} ]]; }
 
 core=() swift=()
 for target in "${targets[@]}"; do if over_swift "$target"; then swift+=("$target"); else core+=("$target"); fi; done
+# Swift compiles a module on one processor. What needs the core alone begins meanwhile.
+building=
 if [[ ${#swift[@]} -gt 0 ]]; then
     if [[ $tier == self-test* || $tier == ci ]]; then build_mutant_swift & else build_swift decoder-package & fi
+    building=$!
 fi
 if [[ ${#core[@]} -gt 0 ]]; then build_core "${core[@]}"; fi
-wait -n 2>/dev/null || [[ $? -eq 127 ]] # 127: there was nothing of Swift to wait for
+swift_is_built() { if [[ -n $building ]]; then wait "$building"; building=; fi; }
 
 # The timeout is the last resort, generous as others may need the processors: the targets over the core look after their processor time themselves.
 # Some hundred megabytes are the sanitizer's own. A single allocation of the core is twice the largest payload, 64 KiB here, at most.
@@ -235,6 +238,42 @@ seek() { # seek TARGET MUTANT
     fi
 }
 
+# Whether what is kept for the target's mutants is of use. Sets `by_scenario` if a scenario is kept for one.
+check_kept() { # check_kept TARGET
+    local target=$1 kept=() name mutant
+    # A hook that is misspelt is no mutant: what was kept for it, or a target without any, shows that.
+    if ! grep -q "^$target " "$work/mutants"; then
+        echo "FAILED: no mutant for $target in the sources"
+        : >"$work/failed"
+    fi
+    kept=()
+    for name in "$here/Mutants/$target"/*; do
+        if [[ ! -f $name ]]; then continue; fi
+        mutant=$(basename "$name" .scenario | tr 'a-z-' 'A-Z_')
+        if ! grep -qx "$target $mutant" "$work/mutants"; then
+            echo "FAILED: ${name#"$root"/} is kept for MUTANT_$mutant, which the sources do not have for $target"
+            : >"$work/failed"
+        fi
+        if [[ $name == *.scenario ]]; then by_scenario=yes; else kept+=("$name"); fi
+    done
+    # What finds a mutant must find nothing without it: otherwise it finds something else, with the mutant or not.
+    if [[ ${#kept[@]} -gt 0 ]]; then run "$target" "${kept[@]}"; fi
+}
+
+seek_all() { # seek_all TARGET…: two mutants at a time
+    local target name by_scenario=
+    for target in "$@"; do check_kept "$target"; done
+    if [[ $by_scenario ]]; then build_scenarios; fi
+    while read -r target name; do
+        if [[ $(jobs -rp | wc -l) -ge 2 ]]; then wait -n; fi
+        if [[ -f $here/Mutants/$target/$(kept_name "$name").scenario ]]; then
+            seek_by_scenario "$target" "$name" &
+        else
+            seek "$target" "$name" &
+        fi
+    done < <(for target in "$@"; do grep "^$target " "$work/sought" || true; done)
+}
+
 fuzz() { # fuzz TARGET
     local target=$1 found=("$here/Found/$1"/*) corpus=$work/corpus-$1 seed=${TIDINGS_FUZZ_SEED:-1} seconds=15 executions edges
     if [[ -f ${found[0]} ]]; then
@@ -271,50 +310,24 @@ if [[ $tier == self-test* || $tier == ci ]]; then
     python3 "$here/seeds.py" "$work/seeds"
     for target in "${targets[@]}"; do mkdir -p "$build/mutants" "$build/artifacts/$target" "$here/Mutants/$target"; done
     mutants_of "${targets[@]}" >"$work/mutants"
-    for target in "${targets[@]}"; do
-        # A hook that is misspelt is no mutant: what was kept for it, or a target without any, shows that.
-        if ! grep -q "^$target " "$work/mutants"; then
-            echo "FAILED: no mutant for $target in the sources"
-            : >"$work/failed"
-        fi
-        kept=()
-        for name in "$here/Mutants/$target"/*; do
-            if [[ ! -f $name ]]; then continue; fi
-            mutant=$(basename "$name" .scenario | tr 'a-z-' 'A-Z_')
-            if ! grep -qx "$target $mutant" "$work/mutants"; then
-                echo "FAILED: ${name#"$root"/} is kept for MUTANT_$mutant, which the sources do not have for $target"
-                : >"$work/failed"
-            fi
-            if [[ $name == *.scenario ]]; then by_scenario=yes; else kept+=("$name"); fi
-        done
-        # What finds a mutant must find nothing without it: otherwise it finds something else, with the mutant or not.
-        if [[ ${#kept[@]} -gt 0 ]]; then run "$target" "${kept[@]}"; fi
-    done
-    if [[ ${#chosen[@]} -gt 0 ]]; then
-        grep -E " ($(IFS='|'; echo "${chosen[*]}"))\$" "$work/mutants" >"$work/chosen"
-        mv "$work/chosen" "$work/mutants"
-    fi
-    if [[ ${by_scenario:-} ]]; then build_scenarios; fi
-    while read -r target name; do
-        if [[ $(jobs -rp | wc -l) -ge 2 ]]; then wait -n; fi
-        if [[ -f $here/Mutants/$target/$(kept_name "$name").scenario ]]; then
-            seek_by_scenario "$target" "$name" &
-        else
-            seek "$target" "$name" &
-        fi
-    done <"$work/mutants"
+    grep -E " ($(IFS='|'; echo "${chosen[*]:-.*}"))\$" "$work/mutants" >"$work/sought"
+    seek_all "${core[@]}"
+    swift_is_built
+    seek_all "${swift[@]}"
     wait
     # A mutant that could not be built has said nothing.
-    mutants=$(grep -c . "$work/mutants") told=$(cat "$work"/*.found 2>/dev/null | grep -c . || true)
+    mutants=$(grep -c . "$work/sought") told=$(cat "$work"/*.found 2>/dev/null | grep -c . || true)
     if [[ $told -ne $mutants ]]; then
         echo "FAILED: $told of $mutants mutants were found"
         : >"$work/failed"
     fi
 fi
 if [[ -n $case ]]; then
+    swift_is_built
     for target in "${targets[@]}"; do run "$target" "$case"; done
 elif [[ $tier != self-test* ]]; then
     if [[ ! -d $work/seeds ]]; then python3 "$here/seeds.py" "$work/seeds"; fi
+    swift_is_built
     # Two at a time.
     for target in "${targets[@]}"; do
         if [[ $(jobs -rp | wc -l) -ge 2 ]]; then wait -n; fi
