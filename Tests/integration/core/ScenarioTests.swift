@@ -1,17 +1,20 @@
 import Testing
 
 #if arch(x86_64)
-    private let canStep = true
+    private let isX86 = true
 #else
-    private let canStep = false
+    private let isX86 = false
 #endif
+
+private let canStep: ConditionTrait = .enabled(
+    if: isX86, "single steps into a sleep are told from the registers, known for x86-64 only")
 
 /// A filter refuses system calls, for some scenarios in mounts of their own. A sanitizer needs those calls.
 private let canFilter: ConditionTrait = .enabled("a filter refuses system calls, some in mounts of their own") {
     try Scenario.may("filters") && Scenario.may("mounts")
 }
 
-// Three suites run side by side. Each tells one scenario at a time: a scenario keeps at most two processors busy, and
+// Four suites run side by side. Each tells one scenario at a time: a scenario keeps at most two processors busy, and
 // many scenarios mostly wait. In a suite, each test function tells one group of categories (`Scenario.Group`).
 
 /// What several processes do with one center, and what becomes of it when they stop or die.
@@ -193,9 +196,7 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
 }
 
 /// The same with a debugger's single steps, which put the moment of a death, or of a stop, at any instruction.
-@Suite(
-    .serialized, .enabled(if: canStep, "single steps into a sleep are told from the registers, known for x86-64 only"))
-struct SteppedScenarioTests {
+@Suite(.serialized, canStep) struct SteppedScenarioTests {
     @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .chains))
     func chains(scenario: Scenario) async throws {
         try await scenario.tell()
@@ -203,16 +204,6 @@ struct SteppedScenarioTests {
 
     @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .steppedPosts))
     func steppedPosts(scenario: Scenario) async throws {
-        try await scenario.tell()
-    }
-
-    @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .steppedPresence))
-    func steppedPresence(scenario: Scenario) async throws {
-        try await scenario.tell()
-    }
-
-    @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .steppedRequests))
-    func steppedRequests(scenario: Scenario) async throws {
         try await scenario.tell()
     }
 
@@ -238,6 +229,19 @@ struct SteppedScenarioTests {
 
     @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .faultedCenters))
     func faultedCenters(scenario: Scenario) async throws {
+        try await scenario.tell()
+    }
+}
+
+/// The same single steps in what presence and requests do.
+@Suite(.serialized, canStep) struct SteppedPresenceScenarioTests {
+    @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .steppedPresence))
+    func steppedPresence(scenario: Scenario) async throws {
+        try await scenario.tell()
+    }
+
+    @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .steppedRequests))
+    func steppedRequests(scenario: Scenario) async throws {
         try await scenario.tell()
     }
 }
