@@ -601,18 +601,19 @@ int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, 
 //
 // - The notice of a death, and the last will, name the dead participant as their poster (`pid`, `uid`, `participant`).
 // - The kernel marks the death of a participant, and wakes the two participants that watch it. A participant watches
-//   from `tidings_announce` or `tidings_presence_watch` on, in a thread of its own that sleeps without a timer.
+//   from `tidings_announce` or `tidings_presence_watch` on, in a thread of its own, the *guard*. It sleeps without a
+//   timer unless a report is unfinished.
 // - A stopped process is not dead. `exit`, and a return from `main`, are no death: they close. `_exit`, a signal that
 //   ends the process, and `exec` without `tidings_close` are deaths. A zombie is dead.
 // - A forked child is not announced, and its end says nothing about its parent. The child may announce itself. A child
 //   of `_Fork`, `vfork` or raw `clone` is not announced either. It must neither announce itself nor close its parent's
 //   handles: other processes could report the parent as died.
-// - A main thread that ends by `pthread_exit` leaves the watching thread behind: the process goes on, and is alive.
+// - A main thread that ends by `pthread_exit` leaves the guard behind: the process goes on, and is alive.
 //   Withdraw before. Do not unload this library (`dlclose`) while a handle is announced or watches.
 // - A process that closes the center's descriptors is reported as died, although it goes on.
 // - The limits: a process that dumps core dies when the dump is written. Two other participants watch each one: if both
 //   are stopped, the notice waits until one of them continues. Where the kernel has no `futex_waitv` (before
-//   Linux 5.16), the watching threads wake 200 times a second. A peer that may write to the center can suppress
+//   Linux 5.16), the guards wake 200 times a second. A peer that may write to the center can suppress
 //   notices, and invent them. If seccomp kills only one thread, and that is the watching one, the process is reported
 //   as died and goes on. A thread of a killed process that is inside a post may commit it just after the notice.
 
@@ -646,7 +647,8 @@ typedef struct tidings_will {
 /// - -EINVAL: the role, or a text of the will, is too long or is not valid; or the will is retained and has a subject.
 /// - -EACCES: the handle is read-only. -ESTALE: the center has ended. -EBADF: as `tidings_next`.
 /// - -EAGAIN, -ETIMEDOUT, -EMSGSIZE, -ENOSPC: as `tidings_post`, for the notice and for the memory of the will.
-///   -EAGAIN also if last wills hold half of the chunks of this will's size: 256 of 1 KiB, 8 of the largest size.
+///   -EAGAIN also if last wills hold half of the chunks of this will's size: 256 of 1 KiB, 8 of the largest size. Or
+///   the death of an earlier participant at this index could not be reported in time: try again.
 /// - -ENOMEM, or the error of starting a thread. -ENOSYS: the kernel has no robust lists, and marks no deaths.
 /// If it fails, the participant is not announced, and observers have received nothing.
 /// Bound: walk. Waits up to 20 ms for a process that reports the death of an earlier participant at this index, up to
@@ -665,8 +667,7 @@ int tidings_presence_watch(tidings_center *center);
 /// Ends the announcement: posts "closed", and the will is not posted. `tidings_close` does the same. If the notice is
 /// held back, another participant that watches posts it later. -ENOENT: the handle is neither announced nor watches.
 /// -ECHILD: it was announced before a fork.
-/// Bound: walk. Waits up to 50 ms for the watching thread of this handle, and for unfinished posts as
-/// `tidings_announce`.
+/// Bound: walk. Waits up to 50 ms for the guard of this handle, and for unfinished posts as `tidings_announce`.
 int tidings_withdraw(tidings_center *center);
 
 enum {
@@ -706,17 +707,17 @@ int tidings_presence_read(const tidings_delivery *delivery, tidings_presence *pr
 // - A request is announced by a notification in the center's order, under a name of its own (TIDINGS_REQUESTS_PREFIX
 //   and the name). So a server sleeps as an observer does, and free servers receive requests in the order in which they
 //   were made. Request and reply are not in the ring: no call is lost, however many are in flight.
-// - Server and caller need the watching thread of `tidings_presence_watch`: opening one starts it, unless this handle
+// - Server and caller need the guard of `tidings_presence_watch`: opening one starts it, unless this handle
 //   is announced or watches already.
 // - The limits: a center has four calls for each of its slots, at most 16,384, for all callers together. A peer that
 //   may write to the center can end calls, and change requests and replies. A thread of a killed process that is inside
 //   one of these functions may go on just after the death was noticed: a request that it receives then waits
-//   for the caller's time-out. If a server is stopped between its reply and the wake-up of its caller, the caller
+//   for the caller's timeout. If a server is stopped between its reply and the wake-up of its caller, the caller
 //   sleeps on.
 
 /// The notifications that announce requests have this prefix. Their payload is for servers alone.
 #define TIDINGS_REQUESTS_PREFIX "tidings.requests."
-#define TIDINGS_REQUEST_NAME_MAX 238  ///< bytes in the name of requests: with the prefix, a notification's name
+#define TIDINGS_REQUEST_NAME_MAX 238  ///< bytes in a request name: with the prefix it is a notification's name
 
 typedef struct tidings_server tidings_server;  ///< receives requests of one name
 typedef struct tidings_caller tidings_caller;  ///< makes calls of one name
@@ -733,12 +734,12 @@ int tidings_server_open(tidings_center *center, const char *name, size_t name_le
 void tidings_server_close(tidings_server *server);
 
 enum {
-    TIDINGS_REQUEST_NEW = 0,        ///< a request: answer it with `tidings_reply`
+    TIDINGS_REQUEST_NEW = 0,        ///< a request: reply to it with `tidings_reply`
     TIDINGS_REQUEST_CANCELLED = 1,  ///< the caller of request `id` does not wait any more; `tidings_reply` fails
     TIDINGS_REQUEST_CONTINUED = 2,  ///< the caller of request `id` wants the next part of the reply
 };
 
-/// What `tidings_server_next` receives. `payload` is valid until the server's next call of it.
+/// What `tidings_server_next` receives. `payload` is valid until the next `tidings_server_next` of this server.
 typedef struct tidings_request {
     int32_t kind;  ///< TIDINGS_REQUEST_NEW; or …_CANCELLED or …_CONTINUED, which have only `id`
     bool again;    ///< another server ended with this request: it may have done the work
@@ -756,7 +757,9 @@ typedef struct tidings_request {
 /// reply.
 ///
 /// -EAGAIN, -ETIMEDOUT, -EINTR (`tidings_server_interrupt`), -ECHILD, -EBADF, -ESTALE: as `tidings_next`. -ENOMEM: no
-/// memory for the request; its call ends with -ECONNRESET, or goes to another server.
+/// memory. If the server had claimed the request, its call ends with -ECONNRESET, or a server receives it again
+/// (TIDINGS_CALL_IDEMPOTENT). Otherwise the request stays: a later call of this function, or another server, receives
+/// it.
 /// Bound: copy of the request, as `tidings_next`, and, if the ring was lapped, a walk along the calls. Waits up to
 /// `timeout_ns`.
 int tidings_server_next(tidings_server *server, int64_t timeout_ns, tidings_request *request);

@@ -31,7 +31,7 @@
 /// # Conventions
 ///
 /// Functions return 0 or a negative `errno`. Any thread may call `start`, `signal` and `kill`; one thread at a time
-/// calls `next`. A forked child of the host receives -ECHILD from each function.
+/// calls `next`. In a forked child of the host, `start`, `signal`, `kill` and `next` return -ECHILD.
 #ifndef TIDINGS_LAUNCHER_H
 #define TIDINGS_LAUNCHER_H
 
@@ -114,8 +114,9 @@ typedef struct tidings_launch_failure {
 /// - -EPIPE: the launcher has ended. -ETIMEDOUT: it did not answer in 10 s and was killed, or the executable was not
 ///   loaded in 30 s.
 ///
-/// Bound: copy of the texts; the kernel copies the launcher's page tables. Waits milliseconds as a rule, 40 s at most:
-/// not for a cooperative thread.
+/// Bound: copy of the texts; the kernel copies the launcher's page tables. Waits milliseconds as a rule, 50 s at most
+/// (10 s for the launcher's answer, 30 s for the executable, 10 s to confirm or discard it): not for a cooperative
+/// thread.
 int tidings_launcher_start(tidings_launcher *launcher, const tidings_launch *launch, uint64_t *id, int32_t *pid,
                            tidings_launch_failure *failure);
 

@@ -89,7 +89,8 @@ static extension *find(launcher_process *launcher, uint64_t id) {
 }
 
 static void kill_group(const extension *extension) {
-    // First the group, at once for all of its members: while they are killed one by one, another one may fork.
+    // First the group: one call signals all members, so none of them forks in between. Then the process itself, which
+    // may not have made its group yet.
     (void)kill(-extension->pid, SIGKILL);
     (void)kill(extension->pid, SIGKILL);
 }
@@ -116,8 +117,8 @@ static bool reap(launcher_process *launcher) {
             tidings__sweep_begin(launcher);
             launcher->sweep_delay = 0;
         } else if (!tidings__is_found(launcher, pid)) {
-            // It may have forked before, and its child may end before a sweep comes to it. So each such end begins a
-            // sweep: the last one may have met nothing.
+            // The orphan may have forked, and its child may end before a sweep reaches it. So each end of an orphan
+            // begins a sweep, even if the last sweep found no process.
             launcher->last_orphan = pid;
             if (!launcher->sweeping) tidings__sweep_begin(launcher);
             launcher->sweep_delay = 0;

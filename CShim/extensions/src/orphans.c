@@ -110,8 +110,8 @@ static int sweep_proc(tidings__launcher_process *launcher) {
     if (readlinkat(proc, "self", self, sizeof self - 1) > 0)
         for (const char *digit = self; *digit >= '0' && *digit <= '9'; digit++) own = own * 10 + (*digit - '0');
     int met = own == launcher->pid ? 0 : -1;
-    // The found pids hold for a moment only: a found process may end, and its pid be used again after all other pids
-    // have been. What is forgotten becomes a child of the launcher, and is found in the next sweep.
+    // Forget the found pids every 100 ms: a found process may end, and the kernel may use its pid again. A descendant
+    // that the sweep misses for this reason becomes a child of the launcher, and the next sweep finds it.
     uint64_t forget_at = 0;
     union {
         directory_entry aligned;

@@ -29,8 +29,9 @@ typedef struct tidings__request {
 
 typedef struct tidings__reply {
     int32_t error;  // 0 or a positive errno
-    // A start has come with the read end of a pipe: its end without bytes says that the executable runs. The launcher
-    // makes the pipe, so that no other child of the host can hold its write end open.
+    // The reply to TIDINGS__REQUEST_START carries the read end of a pipe. If the pipe ends without bytes, the
+    // executable runs; otherwise it holds a tidings__failure. The launcher makes the pipe, so that no other child of
+    // the host can hold its write end open.
     int32_t pid;
     uint64_t id;
 } tidings__reply;

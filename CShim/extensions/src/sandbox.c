@@ -63,7 +63,7 @@ int tidings__sandbox_open(const tidings__launch_memory *launch, int *ruleset, ti
     *ruleset = -1;
     if (!launch->sandbox && !launch->no_network) return 0;
     const long abi = syscall(SYS_LANDLOCK_CREATE_RULESET, NULL, (size_t)0, CREATE_RULESET_VERSION);
-    // For the network, Landlock is the second lock behind the filter.
+    // The filter refuses the network. Landlock only adds to it, so `no_network` does not require ABI 4.
     if (abi < (launch->sandbox ? 1 : 4)) return launch->sandbox ? failed(failure, TIDINGS__STEP_SANDBOX) : 0;
     ruleset_attributes attributes = {0};
     if (launch->sandbox) {

@@ -50,8 +50,8 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
     tidings__segment *s = &center->segment;
     const uint32_t own = center->participant;
     uint64_t report = guard->present;
-    // Calls of threads that go on while the process exits. Once before the report says that this participant leaves, as
-    // it may die after that; once afterwards, for what these threads had begun before.
+    // Settles the calls that other threads of the exiting process make meanwhile. First before the report changes,
+    // because this process may be killed afterwards. Again below, for calls that these threads had begun before.
     tidings__calls_leave(center);
     // If the record for a server of cancelled calls is held back, the participants that watch this one settle again.
     const int error = tidings__calls_settle(center, own, report);
@@ -211,7 +211,8 @@ static int refuse_will(const tidings__segment *s, const tidings__class *class) {
         s->name, class->count, (unsigned long long)class->size);
 }
 
-// Counts after the will's own chunk word: of two that are left at a time, one finds the other.
+// Counts after this will's chunk word was written: if two participants store a will at a time, at least one of them
+// counts the other's will.
 static int check_share(const tidings__segment *s, uint32_t chunk) {
     const tidings__class *class = tidings__chunk_class(s, chunk);
     uint32_t wills = 0;
@@ -315,7 +316,7 @@ static int join(tidings_center *center, tidings__guard *guard, uint64_t report, 
                              s->name);
     if (error)
         return tidings__fail(-error,
-                             "can't announce a participant in center \"%s\": its watching thread can't start (%s); "
+                             "can't announce a participant in center \"%s\": its thread (its guard) can't start (%s); "
                              "raise the limit",
                              s->name, strerror(-error));
     const uint64_t frontier = tidings__frontier(s, tidings__relaxed(&center->hint));

@@ -1,4 +1,4 @@
-// The watching thread: it sleeps until a participant that it watches dies or leaves, and reports the death. Declared
+// The guard: it sleeps until a participant that it watches dies or leaves, and reports the death. Declared
 // and described in guard.h.
 #include "presence/guard.h"
 
@@ -11,8 +11,8 @@
 #include "platform/futex.h"
 #include "presence/report.h"
 
-// How many participants a guard watches, and how many watch each one. One watcher may die together with the
-// participant. Then the watcher's watchers learn of both.
+// How many participants a guard watches, and how many guards watch each one. If one guard dies together with the
+// participant that it watches, the guards that watch the dead guard's participant learn of both deaths.
 #define WATCHED 2u
 // A participant that reports may be stopped. Another one takes over if the report is unchanged after this time. A post
 // that failed is tried again after this time, and then after the double of the time before. It is well below the 5 ms
@@ -156,7 +156,7 @@ static void pass_on(tidings__segment *s) {
 void tidings__guard_set_life(const tidings__guard *guard, uint32_t life) {
     tidings__presence_line *line = tidings__presence_line_at(&guard->center->segment, guard->center->participant);
     for (uint32_t i = 0; i < 4; i += 2) {
-        // By CAS: if this participant has lost its place, the words may be another one's.
+        // By CAS: if peers took this participant for dead, these words may be another participant's.
         uint32_t own = guard->life;
         if (tidings__cas(&line->life[i], &own, life)) tidings__futex_wake(&line->life[i], TIDINGS__LIFE_WAKES);
     }

@@ -1,4 +1,4 @@
-// The watching thread of a handle. design/6-presence.md.
+// The guard: the thread of a handle that watches other participants. design/6-presence.md.
 #ifndef TIDINGS__PRESENCE_GUARD_H
 #define TIDINGS__PRESENCE_GUARD_H
 
@@ -16,7 +16,7 @@ typedef struct tidings__guard {
     int error;               // why it is REFUSED
     uint32_t fork_epoch;     // of the process that started it
     uint32_t process;        // pid of that process: a child without fork handlers has another one
-    uint64_t present;        // the report's value that says "present"
+    uint64_t present;        // the report's value in PRESENT or, if `watching`, in WATCHING
     bool watching;           // it watches, and is not announced
     struct tidings__guard *next;
 } tidings__guard;
@@ -36,12 +36,12 @@ void tidings__guard_run(tidings__guard *guard);
 // Ends the thread, and waits for its end. The kernel reads the robust list then, so the guard is freed after that.
 void tidings__guard_stop(tidings__guard *guard);
 
-// Replaces the guard's TID in its life words, and wakes the participants that watch them: they look round again.
+// Replaces the guard's TID in its life words, and wakes the guards that sleep on them: they read the table again.
 void tidings__guard_set_life(const tidings__guard *guard, uint32_t life);
 #define TIDINGS__LIFE_WAKES 2
 
-// Makes the participants that watch entry `index` look again, or will watch it from now on. Call after the entry has
-// become visible.
+// Wakes the guards of the two living participants before entry `index`, so that they read the table again. Call after
+// the entry has become visible (invariant P5).
 void tidings__guard_poke(tidings__segment *s, uint32_t index);
 
 #endif

@@ -214,8 +214,8 @@ bool tidings__to_report(const tidings__segment *s, uint32_t index) {
 static int move_on(tidings__segment *s, uint32_t index, uint64_t report, uint64_t position) {
     const bool will = tidings__report_state(report) == TIDINGS__PRESENCE_WILL;
     tidings__presence_posted(s, index, will ? TIDINGS__RECORD_WILL : TIDINGS__RECORD_NOTICE, position);
-    // With words that no sound participant writes, the report may be as before. It ends: what is posted is not posted
-    // again.
+    // A peer may have written a report that `tidings__presence_posted` does not move on. End that report, so that the
+    // same record is not posted twice.
     (void)tidings__report_move(s, index, report,
                                tidings__report_next(report, 0, tidings__report_owner(report), TIDINGS__PRESENCE_LEFT));
     return GO_ON;

@@ -37,7 +37,8 @@ uint64_t tidings__report_span(const tidings_center *center, uint64_t report, uin
 // True if a committed record of this kind (TIDINGS__RECORD_NOTICE or …_WILL) about participant `index` lies there.
 bool tidings__record_about(const tidings__segment *s, uint32_t index, uint32_t kind, uint64_t position);
 
-// True if the entry's participant is dead, or left a report unfinished.
+// True if a report about this participant is to be begun or continued: the participant is dead, or a record of its
+// death is not posted yet.
 bool tidings__to_report(const tidings__segment *s, uint32_t index);
 
 // False in a read-only center, and if the program closed a descriptor of the center: then peers take this participant

@@ -10,7 +10,8 @@
 
 static inline uint32_t tidings__report_state(uint64_t report) { return (uint32_t)report & 0xf; }
 static inline uint32_t tidings__report_owner(uint64_t report) { return (uint32_t)(report >> 4) & 0xfff; }
-// The next value of the word. The counter makes it differ from each value before, so a late CAS fails (invariant P2).
+// The next value of the word. By the counter, a value comes again only after 256 changes, so a late CAS fails
+// (invariant P2).
 static inline uint64_t tidings__report_next(uint64_t report, uint64_t from, uint32_t owner, uint32_t state) {
     return (from & TIDINGS__REPORT_FROM_MASK) << 24 | ((report + 0x10000) & 0xff0000) | (uint64_t)(owner & 0xfff) << 4 |
            state;
@@ -19,7 +20,7 @@ static inline uint64_t tidings__report_next(uint64_t report, uint64_t from, uint
 static inline int64_t tidings__report_distance(uint64_t report, uint64_t position) {
     return (int64_t)((position << 24) - (report & ~UINT64_C(0xffffff))) >> 24;
 }
-// The bits of an announcement in PREPARING and PRESENT.
+// The bits of an announcement in PREPARING, PRESENT and WATCHING.
 static inline uint64_t tidings__report_bits(uint64_t announcement) { return announcement >> 24; }
 
 // The word's lower half, on which participants wait for a report. The lower half comes first on little-endian machines.
@@ -50,7 +51,7 @@ uint32_t tidings__presence_end(tidings__segment *s);
 // True if the participant of this entry is dead. `index` is below `tidings__presence_end`. Needs write access.
 bool tidings__presence_dead(const tidings__segment *s, uint32_t index);
 // A record about participant `index` lies at `position`, committed. `kind`: TIDINGS__RECORD_NOTICE or …_WILL. Moves the
-// report on, if it waits for this record (invariant P3). `index` may be any number.
+// report on, if it waits for this record (invariant P4). `index` may be any number.
 void tidings__presence_posted(tidings__segment *s, uint32_t index, uint32_t kind, uint64_t position);
 // Changes the report by CAS, and wakes the participants that wait for it.
 bool tidings__report_move(tidings__segment *s, uint32_t index, uint64_t report, uint64_t to);

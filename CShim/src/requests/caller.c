@@ -28,7 +28,7 @@ typedef struct own_call {
     bool unannounced;         // its server may go on, and was not told
 } own_call;
 
-// True if a call with this state, which the caller has not cancelled, has nothing for it.
+// True while a call in this state has neither an outcome nor a part for its caller.
 static bool in_work(uint64_t word, bool taken) {
     const uint32_t state = tidings__call_state(word);
     return state == TIDINGS__CALL_POSTED || (state == TIDINGS__CALL_CLAIMED && (taken || !(word & TIDINGS__CALL_PART)));
@@ -214,7 +214,7 @@ static uint32_t in_flight(const tidings_caller *caller, uint64_t id) {
                : NONE;
 }
 
-// Looks up the name's entry, if names or members have changed. False: no server has ever been there.
+// Looks up the name's entry, if names or members have changed. False: no entry has this name, so no server serves it.
 static bool look_up(tidings_caller *caller) {
     tidings__segment *s = &caller->center->segment;
     const uint64_t generation = tidings__acquire(&s->header->generation.word);
@@ -500,7 +500,8 @@ int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns,
         if (error != -EAGAIN) return error;
         if (tidings__end_known(center)) return tidings__end_fail(center, "wait for a reply in it");
         if (timeout_ns == 0) return -EAGAIN;
-        // Once for each sleep: of several calls, spinning polls one alone. A peer may have changed that.
+        // Spin once for each sleep: spinning polls only one call, and `sleep_once` looks at all. A peer may have
+        // changed the polled state without an outcome.
         if (!polled && spin(caller, id, deadline)) {
             polled = caller->spin_ns != TIDINGS__SPIN_FOREVER;
         } else {

@@ -125,13 +125,13 @@ typedef struct tidings__participant {
 // The futexes of an announced participant, alone on a line. In a center with a writers file they are there, where no
 // reader can map them (invariant P7).
 //
-// - Writers: `life`: its participant; the kernel, when the participant's watching thread dies. `poke`: participants
+// - Writers: `life`: its participant; the kernel, when the participant's guard dies. `poke`: participants
 //   that announce themselves. `replies`: its participant; by CAS participants that end one of its calls.
 // - No lock: the kernel replaces only a value that carries the thread's own TID. `poke` changes by atomic addition
 //   only, `replies` by atomic read-modify-write.
-// - Stale read: the kernel compares each word when the watching thread goes to sleep.
+// - Stale read: the kernel compares each word when the guard goes to sleep.
 typedef struct tidings__presence_line {
-    // life[0] and life[2] are used: FUTEX_WAITERS and the TID of the watching thread; 0: left. Two words, as the kernel
+    // life[0] and life[2] are used: FUTEX_WAITERS and the guard's TID; 0: left. Two words, as the kernel
     // wakes one sleeper of each. 8 bytes apart, as the nodes of a robust list are.
     _Alignas(TIDINGS__LINE) _Atomic uint32_t life[4];
     _Atomic uint32_t poke;
@@ -145,7 +145,8 @@ typedef struct tidings__presence_line {
 //
 // - Writers: `report`: by CAS its participant, and each participant that reports its death. All other words: its
 //   participant, while `report` says FREE, LEFT or PREPARING.
-// - No lock: each change of `report` is one CAS of a value that never comes again (a counter), so a late CAS fails.
+// - No lock: each change of `report` is one CAS. By a counter, a value comes again only after 256 changes, so a late
+// CAS fails.
 // - Stale read: the CAS fails. The description is read after `report` and counts only if the CAS that follows succeeds,
 //   or serves lists.
 typedef struct tidings__presence {
@@ -162,7 +163,7 @@ typedef struct tidings__presence {
 } tidings__presence;
 
 // The states of an announcement. The position in `report`: for JOINING, LEAVING, DYING and WILL, no record of this
-// state's kind about this participant lies before it; for PREPARING and PRESENT, bits of the announcement.
+// state's kind about this participant lies before it; for PREPARING, PRESENT and WATCHING, bits of the announcement.
 #define TIDINGS__PRESENCE_FREE 0u
 #define TIDINGS__PRESENCE_PREPARING 1u
 #define TIDINGS__PRESENCE_JOINING 2u  // the notice "joined" is being posted
