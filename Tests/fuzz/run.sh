@@ -56,6 +56,7 @@ export TIDINGS_FUZZ_DIRECTORY=$memory
 export SWIFT_BACKTRACE=enable=no # or an orphaned backtracer holds the pipe for ever
 # SIGBUS too is a finding: nothing here truncates a file that is mapped.
 export ASAN_OPTIONS="handle_sigbus=1 detect_leaks=1 ${ASAN_OPTIONS:-}" UBSAN_OPTIONS=print_stacktrace=1
+export LSAN_OPTIONS="suppressions=$here/lsan.supp print_suppressions=0 ${LSAN_OPTIONS:-}"
 
 flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined
     "-I$root/CShim/src" "-I$root/CShim/include" "-I$here/Core")

@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fuzz.h"
 #include "harness.h"
@@ -30,6 +33,8 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 int __wrap_pthread_cond_broadcast(pthread_cond_t *condition);
 int __real_pthread_cond_broadcast(pthread_cond_t *condition);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
 
 // An observer, and its dispatcher thread.
 typedef struct seat {
@@ -47,7 +52,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;  // for the harness: a thread rests, a center is closed
 static seat seats[SEATS];
 static pthread_cond_t wakes[SEATS] = {[0 ... SEATS - 1] = PTHREAD_COND_INITIALIZER};  // for the thread of each seat
-static unsigned centers;
+static unsigned centers;                                                              // open ones
+static unsigned threads;  // those of the Swift layer that have not ended
+// Threads that have left `threads`, and may still free what is their own.
+static pid_t *ending;
+static size_t ending_count, ending_room;
 static bool dispatched = true;
 static _Thread_local seat *own;
 
@@ -207,10 +216,60 @@ void harness_settle(void) {
     (void)pthread_mutex_unlock(&lock);
 }
 
+// MARK: Threads of the Swift layer
+
+typedef struct begun {
+    void *(*body)(void *);
+    void *argument;
+} begun;
+
+static void *counted(void *argument) {
+    const begun thread = *(begun *)argument;
+    free(argument);
+    void *result = thread.body(thread.argument);
+    (void)pthread_mutex_lock(&lock);
+    threads--;
+    if (ending_count == ending_room) {
+        ending_room += 64;
+        ending = realloc(ending, ending_room * sizeof *ending);
+        MUST(ending != NULL, ENOMEM);
+    }
+    ending[ending_count++] = gettid();
+    say();
+    (void)pthread_mutex_unlock(&lock);
+    return result;
+}
+
+// With the lock held. What a thread has to free at its end would be reported as leaked, and so would what a closure
+// uses that was set aside and still runs.
+static void await_threads(const struct timespec *end) {
+    while (threads > 0) check_deadline(end, "a thread of the Swift layer does not end");
+    for (; ending_count > 0; ending_count--)
+        // Not for ever: the number may be another thread's by now.
+        for (int i = 0; i < 20000 && tgkill(getpid(), ending[ending_count - 1], 0) == 0; i++) (void)usleep(50);
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+    begun *begin = malloc(sizeof *begin);
+    MUST(begin != NULL, ENOMEM);
+    *begin = (begun){body, argument};
+    (void)pthread_mutex_lock(&lock);
+    threads++;
+    (void)pthread_mutex_unlock(&lock);
+    const int result = __real_pthread_create(thread, attributes, counted, begin);
+    if (result == 0) return 0;
+    free(begin);
+    (void)pthread_mutex_lock(&lock);
+    threads--;
+    (void)pthread_mutex_unlock(&lock);
+    return result;
+}
+
 void lockstep_end(void) {
     (void)pthread_mutex_lock(&lock);
     const struct timespec end = deadline_from_now();
     while (centers > 0) check_deadline(&end, "an unused center is not closed");
+    await_threads(&end);
     (void)pthread_mutex_unlock(&lock);
     dispatched = true;
 }
