@@ -125,7 +125,7 @@ extension Observation {
 }
 
 /// The shared reference in a token's copies: the observation ends when it is released.
-final class ObservationAnchor: Sendable {
+final class ObservationAnchor: Hashable, Sendable {
     let observation: Observation
     /// Set after the observation was added, so the time that adding took does not count.
     private let begin = Lock.now
@@ -138,6 +138,10 @@ final class ObservationAnchor: Sendable {
         observation.letGo(after: Lock.now - begin)
         observation.cancel(waiting: true)
     }
+
+    static func == (left: ObservationAnchor, right: ObservationAnchor) -> Bool { left === right }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
     /// Whether the closure will not be called again. If dispatching failed, it still gets what waits for it.
     var isCancelled: Bool {

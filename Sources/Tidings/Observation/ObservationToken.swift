@@ -61,15 +61,5 @@ extension SharedNotificationCenter {
         public func store(in tokens: inout some RangeReplaceableCollection<ObservationToken>) {
             tokens.append(self)
         }
-
-        /// Whether both tokens refer to the same observation.
-        public static func == (left: ObservationToken, right: ObservationToken) -> Bool {
-            left.anchor === right.anchor
-        }
-
-        /// Hashes the identity of the observation.
-        public func hash(into hasher: inout Hasher) {
-            hasher.combine(anchor.map(ObjectIdentifier.init))
-        }
     }
 }
