@@ -101,23 +101,21 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
 
     /// The encoder's or decoder's own error, with ``Code-swift.struct/encodingFailed`` and
     /// ``Code-swift.struct/decodingFailed``. Two errors are equal if their code and message are.
-    public let underlyingError: (any Error)?
+    public var underlyingError: (any Error)? { cause.error }
+    private let cause: Cause
 
     /// Creates an error, as the library throws it. For replacements of the library in tests.
     public init(_ code: Code, message: String, underlyingError: (any Error)? = nil) {
         self.code = code
         self.message = message
-        self.underlyingError = underlyingError
+        cause = Cause(error: underlyingError)
     }
 
-    /// Whether code and message are equal.
-    public static func == (one: SharedNotificationError, other: SharedNotificationError) -> Bool {
-        one.code == other.code && one.message == other.message
-    }
+    /// Equal to any other, so that it does not count in the comparison of errors.
+    private struct Cause: Hashable, Sendable {
+        let error: (any Error)?
 
-    /// Hashes code and message.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(code)
-        hasher.combine(message)
+        static func == (one: Cause, other: Cause) -> Bool { true }
+        func hash(into hasher: inout Hasher) {}
     }
 }
