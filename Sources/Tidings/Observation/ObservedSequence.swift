@@ -9,11 +9,8 @@ extension SharedNotificationCenter {
     /// for await change in changes { print(change.title) }
     /// ```
     ///
-    /// The center's function that returns it says what its elements are.
+    /// It does not throw. The center's function that returns it says what its elements are.
     public struct ObservedSequence<Element: Sendable>: AsyncSequence, Sendable {
-        /// The sequence does not throw.
-        public typealias Failure = Never
-
         let core: CenterCore
         let subscription: Subscription
         let bounds: DeliveryBuffer.Bounds
