@@ -22,22 +22,16 @@ extension SharedNotificationCenter {
         /// The value of each argument for a payload that ends before it.
         let defaults: (repeat (each Argument)?)
 
-        /// Creates a key whose arguments must all be present, except optional ones at the end. ``Key`` has an example.
-        public init(_ name: Name) {
-            self.name = name
-            defaults = (repeat Optional<each Argument>.none)
-        }
-
-        /// Creates a key with defaults for arguments that were added later: `nil` for each argument that every poster
-        /// sends.
+        /// Creates a key. Its arguments must all be present, except optional ones at the end and those with a default.
+        /// `defaults` are for arguments that were added later: `nil` for each argument that every poster sends.
         ///
         /// ```swift
         /// let progress = SharedNotificationCenter.Key<Int, String, Double>(
         ///     "com.example.import.progress", defaults: (nil, nil, 1))
         /// ```
-        public init(_ name: Name, defaults: (repeat (each Argument)?)) {
+        public init(_ name: Name, defaults: (repeat (each Argument)?)? = nil) {
             self.name = name
-            self.defaults = defaults
+            self.defaults = defaults ?? (repeat Optional<each Argument>.none)
         }
     }
 }
