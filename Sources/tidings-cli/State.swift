@@ -78,7 +78,7 @@ struct State: ParsableCommand {
         func run() throws {
             let name = Center.Name(name)
             guard let value else {
-                try options.openExisting().clearState(for: name)
+                try options.openExisting().setState(nil, for: name)
                 return
             }
             let payload: Center.RawPayload = !text && isJSON(value) ? .json(value) : .text(value)

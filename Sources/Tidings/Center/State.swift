@@ -3,7 +3,7 @@
 // own, as in MQTT and D-Bus, and are observed together by their prefix.
 extension SharedNotificationCenter {
     /// Sets the retained value of a type's name and notifies the name's observers: the same as posting it retained.
-    /// `nil` clears it, as `clearState(for:timeout:)` does.
+    /// `nil` clears it, as a `nil` in place of bytes does.
     ///
     /// ```swift
     /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
@@ -21,7 +21,7 @@ extension SharedNotificationCenter {
     public func setState<M: Message>(
         _ value: M?, timeout: Duration? = nil
     ) throws(SharedNotificationError) {
-        guard let value else { return try clearState(for: M.name, timeout: timeout) }
+        guard let value else { return try posting.clearState(name: M.name, timeout: timeout) }
         _ = try posting.post(value, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
 
@@ -31,7 +31,7 @@ extension SharedNotificationCenter {
     /// let center = try SharedNotificationCenter.default
     /// try center.setState(0.5, for: "com.example.volume")
     /// let volume: Double? = try center.state(for: "com.example.volume")
-    /// try center.clearState(for: "com.example.volume")
+    /// try center.setState(nil, for: "com.example.volume")
     /// ```
     ///
     /// Promise: as `setState(_:timeout:)` of a message. If generic code does not know that its value is an optional,
@@ -41,7 +41,7 @@ extension SharedNotificationCenter {
     public func setState<Value: Encodable>(
         _ value: Value?, for name: Name, timeout: Duration? = nil
     ) throws(SharedNotificationError) {
-        guard let value else { return try clearState(for: name, timeout: timeout) }
+        guard let value else { return try posting.clearState(name: name, timeout: timeout) }
         _ = try posting.post(encoding: value, name: name, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
 
@@ -52,15 +52,23 @@ extension SharedNotificationCenter {
     /// let center = try SharedNotificationCenter.default
     /// try center.setState(.json("0.5"), for: "com.example.volume")
     /// let json = try center.rawState(for: "com.example.volume")?.json ?? "nothing"
+    /// try center.setState(nil, for: "com.example.volume")
     /// ```
     ///
-    /// Promise: as `setState(_:timeout:)` of a message.
+    /// Promise: as `setState(_:timeout:)` of a message. After clearing, ``state(for:as:)`` is `nil`, and observers that
+    /// register later receive no value. Observers of the name alone receive an empty payload with
+    /// ``Envelope/isCleared``. Observers of a type or a key receive nothing. ``ObservedState`` becomes `nil`. Clearing
+    /// needs no chunk, so it succeeds even if retained values have taken all chunks.
     ///
-    /// - Throws: as `setState(_:timeout:)`, without `.encodingFailed`.
+    /// - Parameters:
+    ///   - payload: the bytes, or `nil`. Clearing a name that has no value is not an error.
+    ///   - name: the value's name: also a ``Message/name`` or a ``Key/name``.
+    ///   - timeout: how long a lossless observer may hold the notification back. `nil`: not at all.
+    /// - Throws: as `setState(_:timeout:)`, without `.encodingFailed`; clearing also without `.payloadTooLarge`.
     public func setState(
         _ payload: RawPayload?, for name: Name, timeout: Duration? = nil
     ) throws(SharedNotificationError) {
-        guard let payload else { return try clearState(for: name, timeout: timeout) }
+        guard let payload else { return try posting.clearState(name: name, timeout: timeout) }
         _ = try posting.post(payload, name: name, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
 
@@ -95,22 +103,6 @@ extension SharedNotificationCenter {
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.system` (`EBUSY`, as `state(for:)`).
     public func rawState(for name: Name) throws(SharedNotificationError) -> RawPayload? {
         try posting.rawState(name: name)
-    }
-
-    /// Clears the retained value of a name: ``state(for:as:)`` is `nil`, and observers that register later receive
-    /// none.
-    ///
-    /// Observers of the name alone receive an empty payload with ``Envelope/isCleared``. Observers of a type or a key
-    /// receive nothing. ``ObservedState`` becomes `nil`. Clearing needs no chunk, so it succeeds even if retained
-    /// values have taken all chunks.
-    ///
-    /// - Parameters:
-    ///   - name: the value's name: also a ``Message/name`` or a ``Key/name``. If it has no value, that is not an error.
-    ///   - timeout: how long a lossless observer may hold the notification of it back. `nil`: not at all.
-    /// - Throws: ``SharedNotificationError``: `.invalidName`, `.noSpace` (for names), `.full`, `.removed`,
-    ///   `.notPermitted`.
-    public func clearState(for name: Name, timeout: Duration? = nil) throws(SharedNotificationError) {
-        try posting.clearState(name: name, timeout: timeout)
     }
 
     /// Sets a key's arguments as the retained value of its name: the same as posting them retained.

@@ -32,7 +32,7 @@ struct ObserveTests {
         let center = try directory.center()
         try center.setState(1, for: "a")
         let observer = try await observe("a", "--count", "2", "--format", format, in: directory)
-        try center.clearState(for: "a")
+        try center.setState(nil, for: "a")
         let lines = await observer.output.all()
         #expect(lines.count == 2)
         if format == "json" {

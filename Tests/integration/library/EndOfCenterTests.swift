@@ -433,7 +433,7 @@ struct EndOfCenterTests {
             { try center.post(Track(4), options: .init(timeout: .seconds(100_000))) },
             { try center.post(name: "raw", payload: .json("5")) },
             { try center.setState(Track(6)) },
-            { try center.clearState(for: Track.name) },
+            { try center.setState(nil, for: Track.name) },
         ]
         for (number, post) in posts.enumerated() {
             let before = center.incarnation

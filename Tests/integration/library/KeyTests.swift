@@ -55,7 +55,7 @@ struct KeyTests {
         try test.center.setState(42, "decoding", for: key)
         let state = try #require(try test.other().state(for: key))
         #expect(state == (42, "decoding"))
-        try test.center.clearState(for: key.name)
+        try test.center.setState(nil, for: key.name)
         #expect(try test.center.state(for: key) == nil)
     }
 

@@ -138,7 +138,7 @@ struct NotifyTests {
             ("a large one", { try $0.post(name: name, payload: .text(String(repeating: "x", count: 300_000))) }),
             ("one that is kept", { try $0.post(Volume(volume: 1), options: .init(retain: true)) }),
             ("a state", { try $0.setState(Volume(volume: 1)) }),
-            ("its end", { try $0.clearState(for: Volume.name) }),
+            ("its end", { try $0.setState(nil, for: Volume.name) }),
         ]
         for (what, post) in posts {
             // A post under another name, for which the program has not registered.
@@ -215,7 +215,7 @@ struct NotifyTests {
         #expect(try both.center.state(for: name, as: Double.self) == 0.5)
         #expect(try both.center.rawState(for: "tidings.notify.state/com.example.volume") == nil)
         expectEqual(await both.tell("set \(plain) 7"), "set")
-        try both.center.clearState(for: name)
+        try both.center.setState(nil, for: name)
         expectEqual(await both.tell("get \(plain)"), "7")
         token.cancel()
     }

@@ -33,7 +33,7 @@ struct StateTests {
     @Test func stateCanBeCleared() throws {
         let test = try TestCenter()
         try test.center.setState(1, for: "a")
-        try test.center.clearState(for: "a")
+        try test.center.setState(nil, for: "a")
         #expect(try test.center.state(for: "a", as: Int.self) == nil)
         try test.center.setState(.text("hello"), for: "a")
         #expect(try test.center.state(for: "a", as: String.self) == "hello")
@@ -108,7 +108,7 @@ struct StateTests {
         guard case .notification(let cleared) = await iterator.next() else { return }
         #expect(cleared.payload == .empty && !cleared.envelope.isRetained)
         try test.center.setState(Track(2))
-        try test.center.clearState(for: Track.name)
+        try test.center.setState(nil, for: Track.name)
         #expect(try test.center.state(for: Track.self) == nil)
         token.cancel()
         last.cancel()

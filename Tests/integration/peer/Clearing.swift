@@ -19,9 +19,9 @@ extension TestPeer {
         case "value": try center.setState(number, for: name)
         case "payload": try center.setState(payload, for: name)
         case "message": try center.setState(kept)
-        case "name": try center.clearState(for: name, timeout: .seconds(600))
-        case "type": try center.clearState(for: Kept.name)
-        case "key": try center.clearState(for: key.name)
+        case "name": try center.setState(nil, for: name, timeout: .seconds(600))
+        case "type": try center.setState(nil, for: Kept.name)
+        case "key": try center.setState(nil, for: key.name)
         case "state": try MainActor.assumeIsolated { try center.observedState(for: name, as: Int.self).clear() }
         default: say("there is no such way")
         }

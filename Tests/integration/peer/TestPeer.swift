@@ -174,7 +174,7 @@ struct TestPeer {
                 try center.post(name: .init(word()), payload: .json(word()))
                 say("posted")
             case "clear":
-                try center.clearState(for: .init(word()))
+                try center.setState(nil, for: SharedNotificationCenter.Name(word()))
                 say("cleared")
             case "keep-nothing": try keepNothing(center, .init(word()), by: word())
             case "bridge": try bridge(center, .init(word()))

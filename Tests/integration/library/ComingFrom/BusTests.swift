@@ -37,7 +37,7 @@ struct BusTests {
         try center.setState(21.5, for: "home/kitchen/temperature")
         let peer = try Peer(test, "observe", "home/kitchen/temperature", "1")
         expect(await peer.lines.wait(for: 2)) { all in all.contains { $0.hasPrefix("got ") } }
-        try center.clearState(for: "home/kitchen/temperature")
+        try center.setState(nil, for: "home/kitchen/temperature")
         let late = try Peer(test, "observe", "home/kitchen/temperature", "1")
         expectEqual(await late.line(), "observing")
         try center.setState(22, for: "home/kitchen/temperature")

@@ -338,7 +338,7 @@ final class Script {
         case 0: _ = try? center.setState(Numbered(number: how, text: "state"))
         case 1: _ = try? center.setState(how, for: name)
         case 2: _ = try? center.setState(.text(String(repeating: "s", count: Self.sizes[how / 8 % 8])), for: name)
-        case 3: try? center.clearState(for: name)
+        case 3: try? center.setState(nil, for: name)
         case 4: if let value = try? center.state(for: Numbered.self) { tally.take(value.number, value.text.utf8.count) }
         case 5: if let value = try? center.state(for: name, as: Int.self) { tally.take(value, 0) }
         default: if let value = try? center.rawState(for: name) { tally.take(value.bytes.count, 0) }
