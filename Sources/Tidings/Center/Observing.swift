@@ -101,16 +101,8 @@ extension SharedNotificationCenter {
             as: options.manner { if let message = reading.message($0) { await handler(message) } })
     }
 
-    /// Calls an asynchronous closure with every message of a type and its ``Envelope``, one call after the other.
-    ///
-    /// ```swift
-    /// struct TrackChanged: SharedNotificationCenter.Message { var title: String }
-    /// actor Playlist { func add(_ title: String, at position: UInt64) {} }
-    /// let playlist = Playlist()
-    /// let token = try SharedNotificationCenter.default.addObserver(for: TrackChanged.self) { change, envelope in
-    ///     await playlist.add(change.title, at: envelope.sequence)
-    /// }
-    /// ```
+    /// Calls an asynchronous closure with every message of a type and its ``Envelope``, one call after the other:
+    /// otherwise as `addObserver(for:options:using:)` without the envelope.
     ///
     /// - Throws: as without the envelope, `addObserver(for:options:using:)`.
     public func addObserver<M: Message>(
@@ -152,15 +144,6 @@ extension SharedNotificationCenter {
     }
 
     /// Calls an asynchronous closure with the arguments of every notification of a key, one call after the other.
-    ///
-    /// ```swift
-    /// let progress = SharedNotificationCenter.Key<Int, String>("com.example.import.progress")
-    /// actor Log { func write(_ line: String) {} }
-    /// let log = Log()
-    /// let center = try SharedNotificationCenter.default
-    /// let token = try center.addObserver(for: progress) { await log.write("\($1): \($0) %") }
-    /// ```
-    ///
     /// Promise: as for the asynchronous closure of a message.
     ///
     /// - Throws: as for a message, `addObserver(for:options:using:)`.
