@@ -124,5 +124,9 @@ SCENE(a_continuation_beside_a_closing_server, "one takes a part and continues, a
       .finish = end_requests)
 SCENE(continuations_beside_a_lapped_server, "one takes parts, and the ring goes round", .changes = 1,
       .finish = end_requests)
+SCENE(a_reply_beside_an_exit, "one replies while its process exits, and another one serves the same", .changes = 2,
+      .finish = end_requests)
+SCENE(a_call_beside_an_exit, "one calls while its process exits, and another one takes its call", .changes = 2,
+      .finish = end_requests)
 
 #undef SCENE

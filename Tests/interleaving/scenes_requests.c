@@ -371,12 +371,14 @@ static void settles(void *argument) {
     machine_violation("a report does not end");
 }
 
-static void calls_when_there_is_a_server(void *argument) {
+static bool is_to_come(int result) { return result == -ECONNREFUSED || result == -EUSERS; }
+
+static void calls_when_it_can(void *argument) {
     peer *p = argument;
     int result = -ECONNREFUSED;
-    for (uint32_t tries = 0; tries < 500 && result == -ECONNREFUSED; tries++) {
+    for (uint32_t tries = 0; tries < 500 && is_to_come(result); tries++) {
         result = call(p);
-        if (result == -ECONNREFUSED) tidings__nap(2000000);
+        if (is_to_come(result)) tidings__nap(2000000);
     }
     if (result != 0) machine_violation("tidings_call: %d, %s", result, tidings_last_error());
     awaits(p);
@@ -390,7 +392,7 @@ void a_settlement_beside_a_successor(void) {
     later->fiber->bystander = true;
     later->needs_reply = true;
     add_peer("settling B", settles);
-    add_caller("caller C", calls_when_there_is_a_server)->needs_reply = true;
+    add_caller("caller C", calls_when_it_can)->needs_reply = true;
 }
 
 // The later server has the call that the dead one had. The call has been given up in between, by one of two that
@@ -516,6 +518,58 @@ void continuations_beside_a_lapped_server(void) {
     caller->needs_reply = true;
     add_server("server B", serves)->parts = 1;
     add_poster("poster C", "n", SLOTS + 2);
+}
+
+// MARK: Scenes of exits
+
+// As the exit handler of its process does, beside the thread that calls or serves.
+static void exits(void *argument) {
+    peer *p = argument;
+    tidings_center *center = p->center;
+    tidings__segment *s = &center->segment;
+    const uint32_t own = center->participant;
+    const uint64_t report = tidings__acquire(&s->presence[own].report);
+    if (!tidings__calls_leave(center)) {
+        // The process ends in the middle of a text. The rest is done by the guards that watch it.
+        machine_drain(p->fiber);
+        p->fiber->state = DEAD;
+        machine.holders[own] = 0;
+    }
+    (void)tidings__calls_settle(center, own, report);
+    const uint64_t left = tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT);
+    if (!tidings__report_move(s, own, report, left)) machine_violation("another participant has changed the report");
+    (void)tidings__calls_settle(center, own, left);
+}
+
+// The reply of the one would be damaged, and would damage that of the other, which receives the request again.
+void a_reply_beside_an_exit(void) {
+    open_requests();
+    peer *caller = add_caller("caller A", awaits), *server = add_server("server B", replies_to_what_it_has);
+    caller->flags = TIDINGS_CALL_IDEMPOTENT;
+    caller->needs_reply = true;
+    server->size = IN_CHUNK;
+    has_called(caller);
+    has_claimed(server);
+    machine_fiber("exit of B", server->center, exits, server);
+    add_server("server C", serves);
+}
+
+static void calls_until_it_exits(void *argument) {
+    peer *p = argument;
+    const int result = call(p);
+    if (result != 0 && result != -EBADF && result != -EUSERS)
+        machine_violation("tidings_call: %d, %s", result, tidings_last_error());
+}
+
+// The other one takes the call that the exit has freed.
+void a_call_beside_an_exit(void) {
+    open_requests();
+    peer *first = add_caller("caller A", calls_until_it_exits);
+    first->size = IN_CHUNK;
+    machine_fiber("exit of A", first->center, exits, first);
+    add_caller("caller B", calls_when_it_can)->needs_reply = true;
+    director->segment.header->calls_used.word = 1;
+    add_server("server C", serves);
 }
 
 void each_received_once(void) {

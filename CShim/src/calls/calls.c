@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "platform/clock.h"
 #include "platform/futex.h"
 #include "posting/publisher.h"
 
@@ -278,14 +279,27 @@ int tidings__calls_settle(tidings_center *center, uint32_t ended, uint64_t repor
     return walk(s, ended, center);
 }
 
-void tidings__calls_leave(tidings_center *center) {
+// A text is written in microseconds. But the exit may run in a signal handler, above the thread that writes.
+#define WRITTEN_TRIES 100
+#define WRITTEN_NAP_NS 1000000
+
+bool tidings__calls_leave(tidings_center *center) {
     tidings__segment *s = &center->segment;
     tidings__set_release(&center->leaves, 1);
-    if (tidings__relaxed(&center->requesting) == 0) return;
+    if (tidings__relaxed(&center->requesting) == 0) return true;
     for (uint32_t i = 0; i < s->shape.observers; i++) {
         tidings__observer_entry *entry = &s->observers[i];
         if (tidings__relaxed(&entry->owner) == center->participant + 1 &&
             tidings__relaxed(&entry->instance) == center->instance)
             tidings__set_release(&entry->serves, 0);
     }
+#ifndef MUTANT_EXIT_BESIDE_A_WRITE  // Found by: interleaving a_reply_beside_an_exit
+    // Invariant C10: a thread that writes is seen, or it sees that this participant ends.
+    tidings__fence_full();
+    for (int tries = 0; tidings__acquire(&center->writing) != 0; tries++) {
+        if (tries == WRITTEN_TRIES) return false;
+        tidings__nap(WRITTEN_NAP_NS);
+    }
+#endif
+    return true;
 }

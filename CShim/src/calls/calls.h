@@ -60,6 +60,17 @@ bool tidings__call_served(tidings__segment *s, uint64_t name, uint32_t *budget);
 // a full barrier that follows the claim or the post (invariant C4).
 bool tidings__calls_allowed(const tidings_center *center);
 
+// Call before a thread of this participant writes a request or a reply, and `_wrote` afterwards. False: the participant
+// ends; write nothing, and do not call `_wrote`. Invariant C10.
+static inline bool tidings__calls_write(tidings_center *center) {
+    tidings__fetch_add(&center->writing, 1);
+    tidings__barrier_after_rmw();
+    if (__builtin_expect(!tidings__acquire(&center->leaves), 1)) return true;
+    tidings__fetch_add(&center->writing, UINT32_MAX);
+    return false;
+}
+static inline void tidings__calls_wrote(tidings_center *center) { tidings__fetch_add(&center->writing, UINT32_MAX); }
+
 // A word on which callers of this participant sleep. Its memory must be there: the participant has a guard.
 static inline _Atomic uint32_t *tidings__lane(const tidings__segment *s, uint32_t participant, uint32_t number) {
     return &tidings__presence_line_at(s, participant)->replies[number % TIDINGS__LANES];
@@ -101,8 +112,8 @@ int tidings__calls_settle(tidings_center *center, uint32_t ended, uint64_t repor
 int tidings__calls_tell_cancelled(tidings_center *center);
 // Ends the calls that no server has claimed and no server is left for. `by`: as above.
 void tidings__calls_unserved(tidings__segment *s, uint32_t by);
-// This participant ends: from now on its threads post and claim no call, and its observers are no servers. Its calls
-// are to be settled afterwards.
-void tidings__calls_leave(tidings_center *center);
+// This participant ends: from now on its threads post, claim and write no call, and its observers are no servers. True:
+// its calls are to be settled. False: a thread writes for long, and may go on. Then its calls must stay as they are.
+bool tidings__calls_leave(tidings_center *center);
 
 #endif

@@ -57,6 +57,7 @@ struct tidings_center {
     _Atomic uint32_t requesting;       // servers and callers of this handle; they need the guard
     _Atomic uint32_t untold;           // futex: cancelled calls whose servers could not be told; the guard tells them
     _Atomic uint32_t leaves;           // 1: the announcement ends; from then on no thread posts or claims calls
+    _Atomic uint32_t writing;          // threads that write requests or replies, for which an exit waits
     tidings__descriptor_set creating;  // its descriptor, while the kernel gives it memory
 
     // The remaining members are for ends.c.

@@ -104,7 +104,9 @@ static int join(tidings_center *center) {
     center->in_creation_pid_namespace = namespace != 0 && namespace == s->home_namespace;
     center->poster = tidings__user_id() | (uint64_t)index << 32;
     center->pid = (uint64_t)tidings__process_id() << 32;
-    tidings__set_relaxed(&center->requesting, 0);  // a forked child has none of its parent's
+    // A forked child has none of its parent's servers, callers and threads.
+    tidings__set_relaxed(&center->requesting, 0);
+    tidings__set_relaxed(&center->writing, 0);
     tidings__set_release(&center->fork_epoch, thread->fork_epoch);
     return 0;
 }

@@ -50,9 +50,10 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
     tidings__segment *s = &center->segment;
     const uint32_t own = center->participant;
     uint64_t report = guard->present;
+    // If a thread is in the middle of a request or a reply, the exit is reported as a death.
+    if (!tidings__calls_leave(center)) return;
     // Settles the calls that other threads of the exiting process make meanwhile. First before the report changes,
     // because this process may be killed afterwards. Again below, for calls that these threads had begun before.
-    tidings__calls_leave(center);
     // If the record for a server of cancelled calls is held back, the participants that watch this one settle again.
     const int error = tidings__calls_settle(center, own, report);
     const bool settled = error == 0 || error == -ESTALE;

@@ -237,22 +237,30 @@ static int no_server(const tidings_caller *caller) {
                          name_of(caller), caller->center->segment.name);
 }
 
-// Posts the call that was taken. 0: it is in flight. Under the lock.
-static int post_call(tidings_caller *caller, uint32_t index, const tidings_call_options *options, uint64_t *id) {
+static int not_allowed(const tidings_caller *caller) {
+    return tidings__fail(EBADF,
+                         "can't call \"%s\" in center \"%s\": its process exits, or peers take this participant for "
+                         "dead; open the center again",
+                         name_of(caller), caller->center->segment.name);
+}
+
+// Posts the call that was taken. `idle`: its state. 0: it is in flight. Under the lock.
+static int post_call(tidings_caller *caller, uint32_t index, uint64_t idle, const tidings_call_options *options,
+                     uint64_t *id) {
     tidings_center *center = caller->center;
     tidings__segment *s = &center->segment;
     _Atomic uint64_t *state = &s->calls[index].state;
-    uint64_t idle = tidings__relaxed(state);
     const uint64_t posted = tidings__call_with(idle, 0, TIDINGS__CALL_POSTED) |
                             (options->flags & TIDINGS_CALL_IDEMPOTENT ? TIDINGS__CALL_IDEMPOTENT : 0);
     uint32_t budget = TIDINGS__SERVED_CHECKS;
     int error = 0;
 #ifdef MUTANT_CALL_POSTED_WITHOUT_BARRIER  // Found by: interleaving a_call_beside_a_closing_server
     tidings__set_release(state, posted);
-    (void)idle;
 #else
-    // Generation 0 is a peer's: the id would be 0.
-    if (tidings__call_generation(idle) == 0 || !tidings__cas(state, &idle, posted)) {
+    // Generation 0 is a peer's: the id would be 0. A call of another caller: peers took this participant for dead, and
+    // freed its calls.
+    if (tidings__call_generation(idle) == 0 || tidings__call_caller(idle) != center->participant ||
+        !tidings__cas(state, &idle, posted)) {
         free_request(caller, index);
         return tidings__center_place(center) ? -EBADF : no_server(caller);
     }
@@ -260,11 +268,7 @@ static int post_call(tidings_caller *caller, uint32_t index, const tidings_call_
     // Invariant C3: a server that was seen before may have ended. A participant that settles its calls sees this one,
     // or this thread sees that the server has ended.
     tidings__barrier_after_rmw();
-    if (!tidings__calls_allowed(center))
-        error = tidings__fail(EBADF,
-                              "can't call \"%s\" in center \"%s\": peers take this participant for dead; open the "
-                              "center again",
-                              name_of(caller), s->name);
+    if (!tidings__calls_allowed(center)) error = not_allowed(caller);
 #ifndef MUTANT_CALL_WITHOUT_SECOND_LOOK  // Found by: interleaving a_call_beside_a_closing_server
     else if (!tidings__call_served(s, tidings__relaxed(&s->calls[index].name), &budget))
         error = no_server(caller);
@@ -310,6 +314,20 @@ static int write_request(tidings_caller *caller, uint32_t index, const void *pay
     return error;
 }
 
+// Takes a call, and writes the request into it. `*idle`: its state. 0 or an error. Under the lock.
+static int prepare_call(tidings_caller *caller, const void *payload, size_t size, uint8_t format, uint32_t *index,
+                        uint64_t *idle) {
+    if (!tidings__calls_write(caller->center)) return not_allowed(caller);
+    int error = take_call(caller, index);
+    if (!error) {
+        error = write_request(caller, *index, payload, size, format);
+        *idle = tidings__relaxed(&caller->center->segment.calls[*index].state);
+        if (error) give_back(caller, *index, *idle);
+    }
+    tidings__calls_wrote(caller->center);
+    return error;
+}
+
 int tidings_call(tidings_caller *caller, const void *payload, size_t size, const tidings_call_options *options,
                  uint64_t *id) {
     static const tidings_call_options standard;
@@ -330,17 +348,13 @@ int tidings_call(tidings_caller *caller, const void *payload, size_t size, const
     error = -ECONNREFUSED;
     for (int tries = 0; tries < 3 && error == -ECONNREFUSED; tries++) {
         uint32_t index = 0;
+        uint64_t idle = 0;
         if (!served(caller)) {
             error = tidings__end_look(center) ? tidings__end_fail(center, "call a server in it") : no_server(caller);
             break;
         }
-        error = take_call(caller, &index);
-        if (error) break;
-        error = write_request(caller, index, payload, size, o->format);
-        if (error)
-            give_back(caller, index, tidings__relaxed(&s->calls[index].state));
-        else
-            error = post_call(caller, index, o, id);
+        error = prepare_call(caller, payload, size, o->format, &index, &idle);
+        if (!error) error = post_call(caller, index, idle, o, id);
     }
     pthread_mutex_unlock(&caller->lock);
     return error;

@@ -147,8 +147,8 @@ static bool caller_gone(tidings__segment *s, uint64_t claimed) {
 
 static int not_allowed(const tidings_server *server) {
     return tidings__fail(EBADF,
-                         "can't receive requests in center \"%s\": peers take this participant for dead; open the "
-                         "center again",
+                         "can't receive requests in center \"%s\": its process exits, or peers take this "
+                         "participant for dead; open the center again",
                          server->center->segment.name);
 }
 
@@ -455,10 +455,13 @@ int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size
     const uint64_t text = (uint64_t)size | (uint64_t)o->format << 32 | (uint64_t)o->code << 40;
     const uint32_t index = tidings__ticket_index(id);
     pthread_mutex_lock(&server->lock);
-    if (index < server->capacity && server->claimed[index] && tidings__ticket_of(id, server->claimed[index]))
-        error = reply(server, index, payload, size, text, o->more);
-    else
+    if (index >= server->capacity || !server->claimed[index] || !tidings__ticket_of(id, server->claimed[index]) ||
+        !tidings__calls_write(server->center)) {
         error = no_caller(server);
+    } else {
+        error = reply(server, index, payload, size, text, o->more);
+        tidings__calls_wrote(server->center);
+    }
     pthread_mutex_unlock(&server->lock);
     return error;
 }

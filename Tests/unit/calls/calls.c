@@ -374,10 +374,24 @@ TEST(a_participant_that_leaves_claims_nothing_and_its_observers_are_no_servers) 
     (void)server_of(center, SERVICE, 2, 2);
     center->requesting = 1;
     CHECK(tidings__calls_allowed(center));
-    tidings__calls_leave(center);
+    CHECK(tidings__calls_write(center));
+    CHECK_EQUAL(center->writing, 1);
+    tidings__calls_wrote(center);
+    CHECK(tidings__calls_leave(center));
     CHECK(!tidings__calls_allowed(center));
+    CHECK(!tidings__calls_write(center));
+    CHECK_EQUAL(center->writing, 0);
     CHECK_EQUAL(s->observers[1].serves, 0);
     CHECK_EQUAL(s->observers[2].serves, 1);
+}
+
+TEST(calls_are_not_settled_while_a_thread_that_exits_is_in_the_middle_of_a_text) {
+    tidings_center *center = center_with_calls();
+    center->requesting = 1;
+    CHECK(tidings__calls_write(center));
+    CHECK(!tidings__calls_leave(center));
+    tidings__calls_wrote(center);
+    CHECK(tidings__calls_leave(center));
 }
 
 TEST(a_participant_that_peers_take_for_dead_claims_nothing) {

@@ -175,6 +175,30 @@ TEST(a_caller_that_peers_take_for_dead_makes_no_call) {
     end();
 }
 
+TEST(a_call_that_peers_have_given_to_another_caller_stays_its_own) {
+    begin();
+    CHECK_EQUAL(tidings_call_cancel(caller, called("x", 1)), 0);
+    // It was kept for the next call.
+    s->calls[0].state = call_word(9, 3, 0, TIDINGS__CALL_IDLE);
+    CHECK_EQUAL(tidings__ticket_index(called("x", 1)), 1);
+    CHECK_EQUAL(s->calls[0].state, call_word(9, 3, 0, TIDINGS__CALL_IDLE));
+    end();
+}
+
+TEST(a_caller_whose_process_exits_writes_no_request) {
+    begin();
+    static const uint8_t large[1000];
+    uint64_t id;
+    CHECK(tidings__calls_leave(center));
+    CHECK_EQUAL(tidings_call(caller, large, sizeof large, NULL, &id), -ECONNREFUSED);
+    // As if another process served it.
+    s->observers[0].serves = s->observers[1].serves = 1;
+    CHECK_EQUAL(tidings_call(caller, large, sizeof large, NULL, &id), -EBADF);
+    CHECK_EQUAL(calls_in(TIDINGS__CALL_IDLE), 0);
+    CHECK_EQUAL(chunks_used(), 0);
+    end();
+}
+
 TEST(calls_get_memory_in_steps_until_all_are_in_use) {
     begin();
     CHECK_EQUAL(s->header->calls_used.word, 0);

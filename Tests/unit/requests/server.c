@@ -274,6 +274,20 @@ TEST(a_reply_to_a_cancelled_call_frees_the_call_and_its_chunk) {
     end();
 }
 
+TEST(a_server_whose_process_exits_writes_no_reply) {
+    begin();
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED), ticket = tidings__ticket(3, word);
+    tidings_request request;
+    CHECK_EQUAL(next_after(ticket, &request), 0);
+    const uint64_t claimed = s->calls[3].state;
+    CHECK(tidings__calls_leave(center));
+    static const uint8_t large[1000];
+    CHECK_EQUAL(tidings_reply(server, ticket, large, sizeof large, NULL), -ECANCELED);
+    CHECK_EQUAL(s->calls[3].state, claimed);
+    CHECK_EQUAL(s->calls[3].reply_chunk, 0);
+    end();
+}
+
 TEST(a_large_reply_lies_in_a_chunk_of_its_call) {
     begin();
     const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
