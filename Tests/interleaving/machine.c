@@ -223,7 +223,7 @@ void machine_kill(fiber *f) {
     machine_drain(f);
     kernel_death(f);
     f->state = DEAD;
-    go_elsewhere(f);
+    if (f == machine.current) go_elsewhere(f);
 }
 
 // MARK: Beginning and end

@@ -82,6 +82,8 @@ SCENE(two_guards, "two watch a dead participant and each other, and one of them 
       .verify = each_reported_once, .finish = end_guards, .deaths = true)
 SCENE(a_death_beside_a_joining, "a participant joins and dies beside one that may just be falling asleep", .changes = 2,
       .verify = each_reported_once, .finish = end_guards, .buffers = true)
+SCENE(a_death_beside_an_exit, "one dies right before those end that are woken for it, and exit", .changes = 2,
+      .verify = each_reported_once, .finish = end_guards)
 SCENE(a_will_of_a_successor, "one frees a will that is not needed, while the next participant leaves its own",
       .changes = 2, .verify = the_will_is_kept)
 

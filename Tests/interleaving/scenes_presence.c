@@ -230,6 +230,36 @@ void a_death_beside_a_joining(void) {
     presence.fibers[presence.guard_count++] = f;
 }
 
+// MARK: Exits
+
+static struct {
+    tidings__guard *guards[2];
+    fiber *fibers[2], *dead;
+} exiting;
+
+// Their process exits, and ends right after another participant has died. So the guards that the kernel wakes for the
+// death do not run any more.
+static void exits(void *argument) {
+    (void)argument;
+    for (int i = 0; i < 2; i++) (void)tidings__announcement_end(exiting.guards[i]->center, exiting.guards[i]);
+    tidings__nap(1000000);
+    machine_kill(exiting.dead);
+    for (int i = 0; i < 2; i++) machine_kill(exiting.fibers[i]);
+}
+
+void a_death_beside_an_exit(void) {
+    open_presence();
+    add_guard("guard A");
+    for (int i = 0; i < 2; i++) {
+        exiting.fibers[i] = add_guard(i ? "guard C" : "guard B");
+        tidings__guard *guard = exiting.guards[i] = presence.guards[--presence.guard_count];
+        guard->watching = true;
+        guard->present = tidings__acquire(&entry_of(guard->center)->report);
+    }
+    exiting.dead = add_guard("guard D");
+    machine_fiber("exit of B and C", exiting.guards[0]->center, exits, NULL);
+}
+
 // MARK: Wills
 
 // The next participant of the dead one's index: its handle is the dead one's, with a new instance.

@@ -63,8 +63,11 @@ static void guard_itself(peer *p, uint32_t life) {
     guard->center = p->center;
     guard->fork_epoch = tidings__fork_epoch;
     guard->process = tidings__process_id_now();
+    guard->watching = true;
     p->center->guard = guard;
     become_present(p->center, life);
+    const tidings__segment *s = &p->center->segment;
+    guard->present = tidings__acquire(&s->presence[p->center->participant].report);
 }
 
 static void begin_server(peer *p) {
@@ -526,19 +529,10 @@ void continuations_beside_a_lapped_server(void) {
 static void exits(void *argument) {
     peer *p = argument;
     tidings_center *center = p->center;
-    tidings__segment *s = &center->segment;
-    const uint32_t own = center->participant;
-    const uint64_t report = tidings__acquire(&s->presence[own].report);
-    if (!tidings__calls_leave(center)) {
-        // The process ends in the middle of a text. The rest is done by the guards that watch it.
-        machine_drain(p->fiber);
-        p->fiber->state = DEAD;
-        machine.holders[own] = 0;
-    }
-    (void)tidings__calls_settle(center, own, report);
-    const uint64_t left = tidings__report_next(report, 0, own, TIDINGS__PRESENCE_LEFT);
-    if (!tidings__report_move(s, own, report, left)) machine_violation("another participant has changed the report");
-    (void)tidings__calls_settle(center, own, left);
+    if (tidings__announcement_end(center, center->guard)) return;
+    // The process ends in the middle of a text. The guards that watch it settle its calls.
+    machine_kill(p->fiber);
+    (void)tidings__calls_settle(center, center->participant, center->guard->present);
 }
 
 // The reply of the one would be damaged, and would damage that of the other, which receives the request again.

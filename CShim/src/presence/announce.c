@@ -45,13 +45,12 @@ static void unlock_presence(tidings_center *center, int cancellable) {
 
 // MARK: Leaving
 
-// Moves the guard's announcement to its end, as far as that goes without waiting.
-static void end_announcement(tidings_center *center, const tidings__guard *guard) {
+bool tidings__announcement_end(tidings_center *center, const tidings__guard *guard) {
     tidings__segment *s = &center->segment;
     const uint32_t own = center->participant;
     uint64_t report = guard->present;
     // If a thread is in the middle of a request or a reply, the exit is reported as a death.
-    if (!tidings__calls_leave(center)) return;
+    if (!tidings__calls_leave(center)) return false;
     // Settles the calls that other threads of the exiting process make meanwhile. First before the report changes,
     // because this process may be killed afterwards. Again below, for calls that these threads had begun before.
     // If the record for a server of cancelled calls is held back, the participants that watch this one settle again.
@@ -73,10 +72,9 @@ static void end_announcement(tidings_center *center, const tidings__guard *guard
     }
     report = tidings__acquire(&s->presence[own].report);
     if (tidings__has_place(center)) (void)tidings__calls_settle(center, own, report);
-    const uint32_t state = tidings__report_state(report);
-    if (state == TIDINGS__PRESENCE_LEFT) tidings__will_free(s, own, report);
-    // A notice that is held back is left to the participants that watch this one, as if this one had died.
-    tidings__guard_set_life(guard, state == TIDINGS__PRESENCE_LEFT ? 0 : TIDINGS__LIFE_DIED);
+    if (tidings__report_state(report) != TIDINGS__PRESENCE_LEFT) return false;
+    tidings__will_free(s, own, report);
+    return true;
 }
 
 static void take_off(const tidings__guard *guard) {
@@ -100,8 +98,9 @@ static void leave(tidings_center *center) {
         return;
     }
     // In this order: an exit handler of another thread finds the guard until its announcement has ended.
-    end_announcement(center, guard);
+    const bool ended = tidings__announcement_end(center, guard);
     take_off(guard);
+    tidings__guard_set_life(guard, ended ? 0 : TIDINGS__LIFE_DIED);
     tidings__guard_stop(guard);
     free(guard);
 }
@@ -152,7 +151,9 @@ static void at_exit(void) {
     for (tidings__guard *guard = guards; guard; guard = guard->next) {
         tidings_center *center = guard->center;
         if (guard->process != tidings__process_id_now() || !try_lock(&center->presence_lock)) continue;
-        end_announcement(center, guard);
+        // The kernel marks the life words when it ends the thread: until then, the thread may be woken for a death, and
+        // pass nothing on (invariant P5).
+        (void)tidings__announcement_end(center, guard);
         pthread_mutex_unlock(&center->presence_lock);
     }
     pthread_mutex_unlock(&guards_lock);

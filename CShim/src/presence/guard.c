@@ -98,6 +98,15 @@ static int64_t until_due(const waits *w) {
     return (int64_t)least;
 }
 
+// True if the guard of an entry that is not to be reported watches. `life`: one of its life words. The guard of a
+// process that exits watches until the process ends, though its participant has left (invariant P5).
+static bool is_watching(uint32_t state, uint32_t life) {
+#ifndef MUTANT_EXITING_GUARD_IS_NOT_WATCHED  // Found by: interleaving a_death_beside_an_exit
+    if (state == TIDINGS__PRESENCE_LEFT) return life != 0 && !(life & TIDINGS__LIFE_DIED);
+#endif
+    return tidings__presence_alive_in(state);
+}
+
 // Goes round the table from the guard's own entry on, until it has found two participants that live. Reports each dead
 // one on the way.
 static void look_round(tidings__guard *guard, const waits *before, waits *w) {
@@ -115,7 +124,7 @@ static void look_round(tidings__guard *guard, const waits *before, waits *w) {
         const uint32_t value = tidings__acquire(life);
         if (!tidings__to_report(s, i)) {
             if (state == TIDINGS__PRESENCE_LEFT) tidings__will_free(s, i, report);
-            if (!tidings__presence_alive_in(state)) continue;
+            if (!is_watching(state, value)) continue;
             add(w, life, value);
             found++;
             continue;
@@ -252,14 +261,13 @@ void tidings__guard_poke(tidings__segment *s, uint32_t index) {
     uint32_t found = 0;
     for (uint32_t n = 1; n < end && found < WATCHED; n++) {
         const uint32_t i = (index + end - n) % end;
-        if (!tidings__presence_alive_in(tidings__report_state(tidings__acquire(&s->presence[i].report))) ||
-            tidings__presence_dead(s, i))
-            continue;
+        const uint32_t state = tidings__report_state(tidings__acquire(&s->presence[i].report));
+        tidings__presence_line *line = tidings__presence_line_at(s, i);
+        if (!is_watching(state, tidings__acquire(&line->life[0])) || tidings__presence_dead(s, i)) continue;
         found++;
 #ifndef MUTANT_NO_POKE  // Found by: interleaving a_death_beside_a_joining
-        _Atomic uint32_t *poke = &tidings__presence_line_at(s, i)->poke;
-        tidings__fetch_add(poke, 1);
-        tidings__futex_wake(poke, 1);
+        tidings__fetch_add(&line->poke, 1);
+        tidings__futex_wake(&line->poke, 1);
 #endif
     }
 }

@@ -36,6 +36,10 @@ void tidings__guard_run(tidings__guard *guard);
 // Ends the thread, and waits for its end. The kernel reads the robust list then, so the guard is freed after that.
 void tidings__guard_stop(tidings__guard *guard);
 
+// Moves the guard's announcement to its end, as far as that goes without waiting. Its thread goes on to watch. False: a
+// notice was held back, for example. The rest is left to the participants that watch this one, as if it had died.
+bool tidings__announcement_end(tidings_center *center, const tidings__guard *guard);
+
 // Replaces the guard's TID in its life words, and wakes the guards that sleep on them: they read the table again.
 void tidings__guard_set_life(const tidings__guard *guard, uint32_t life);
 #define TIDINGS__LIFE_WAKES 2

@@ -16,9 +16,20 @@ TEST(the_two_living_participants_before_one_are_poked) {
     }
     s->presence[5].report = 0;                                      // never used
     tidings__presence_line_at(s, 4)->life[0] = TIDINGS__LIFE_DIED;  // dead
+    // Its process exits, and its guard watches until then.
+    s->presence[3].report = tidings__report_next(0, 0, 3, TIDINGS__PRESENCE_LEFT);
+    tidings__presence_line_at(s, 3)->life[0] = 77;
     tidings__guard_poke(s, 1);
     const uint32_t poked[] = {1, 0, 0, 1, 0, 0};
     for (uint32_t i = 0; i < 6; i++) CHECK_EQUAL(tidings__presence_line_at(s, i)->poke, poked[i]);
+    // The process has ended, or the participant has withdrawn.
+    const uint32_t ended[] = {TIDINGS__LIFE_DIED, 0};
+    for (uint32_t i = 0; i < 2; i++) {
+        tidings__presence_line_at(s, 3)->life[0] = ended[i];
+        tidings__guard_poke(s, 1);
+        CHECK_EQUAL(tidings__presence_line_at(s, 3)->poke, 1);
+        CHECK_EQUAL(tidings__presence_line_at(s, 2)->poke, i + 1);
+    }
 }
 
 TEST(one_that_is_alone_pokes_no_participant) {
