@@ -5,6 +5,8 @@
 #include <sys/un.h>
 
 #include "foreign.h"
+#include "present.h"
+#include "requesting.h"
 #include "segment/layout.h"
 
 // Whatever is asked of it.
@@ -67,9 +69,10 @@ void a_center_of_another_length_is_refused(void) {
     }
 }
 
-void a_center_of_another_version_is_refused_and_can_be_removed(void) {
-    make_center();
-    const uint32_t versions[] = {TIDINGS__FORMAT_VERSION - 1, TIDINGS__FORMAT_VERSION + 1, 1000, UINT32_MAX};
+static const uint32_t versions[] = {TIDINGS__FORMAT_VERSION - 1, TIDINGS__FORMAT_VERSION + 1, 1000, UINT32_MAX};
+
+// Programs of other versions, and of another layout, are refused, and change nothing.
+static void others_are_refused(void) {
     for (size_t i = 0; i <= sizeof versions / sizeof versions[0]; i++) {
         const bool other_layout = i == sizeof versions / sizeof versions[0];
         const uint64_t offset = other_layout ? offsetof(tidings__header, layout_stamp)
@@ -88,9 +91,47 @@ void a_center_of_another_version_is_refused_and_can_be_removed(void) {
         overwrite(center_path(), offset, &own, sizeof own);
         OK(try_open(TIDINGS_OPEN_EXISTING));
     }
+}
+
+void a_center_of_another_version_is_refused_and_can_be_removed(void) {
+    make_center();
+    others_are_refused();
     overwrite(center_path(), offsetof(tidings__header, version), &versions[1], sizeof versions[1]);
     OK(tidings_remove("scenario", NULL));
     works(join_center(256));
+}
+
+static void serves_and_leaves_a_will(void) {
+    tidings_center *own = join_center(0);
+    announce(own, 1, true);
+    tidings_server *server = server_in(own, SERVICE);
+    tell(&ready);
+    const tidings_request request = next_new(server);
+    tell(&ready);
+    told(&go);
+    echo(server, &request);
+    for (;;) pause();
+}
+
+void programs_of_another_version_disturb_no_participant_and_no_call(void) {
+    begin_requests(256);
+    attend(center);
+    const pid_t pid = start(serves_and_leaves_a_will);
+    told(&ready);
+    until_joined(1);
+    tidings_caller *caller = caller_in(center, SERVICE);
+    const uint64_t id = call_number(caller, 7, 0);
+    told(&ready);
+    others_are_refused();
+    tell(&go);
+    const tidings_outcome outcome = outcome_of(caller, id);
+    CHECK(outcome.error == 0 && number_of(outcome.payload, outcome.size) == 7, "%d", outcome.error);
+    kill_and_reap(pid);
+    until_left(1, true);
+    while (seen.wills[1] == 0) attend_next(-1);
+    attend_all();
+    CHECK(seen.joined[1] == 1 && seen.died[1] == 1 && seen.wills[1] == 1 && seen.closed[1] == 0,
+          "joined %u times, died %u times, %u wills", seen.joined[1], seen.died[1], seen.wills[1]);
 }
 
 // Any part of what opening relies on, overwritten at random: refused, or it makes no difference.

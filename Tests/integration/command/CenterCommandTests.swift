@@ -152,14 +152,59 @@ struct CenterCommandTests {
         #expect(directory.files.isEmpty)
     }
 
+    /// The center is then that of an older or newer program.
+    private func changeVersion(of path: String, by difference: Int) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        defer { try? file.close() }
+        try file.seek(toOffset: 8)  // after the magic number
+        let version = try #require(try file.read(upToCount: 1)?.first)
+        try file.seek(toOffset: 8)
+        try file.write(contentsOf: Data([UInt8(Int(version) + difference)]))
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: [-1, 1])
+    func programsOfAnotherFormatAreRefusedAndDisturbNoParticipant(difference: Int) async throws {
+        let directory = try CenterDirectory()
+        let pipe = directory.path + ".pipe"
+        #expect(mkfifo(pipe, 0o600) == 0)
+        defer { unlink(pipe) }
+        let path = try directory.center().path
+        let presence = try await observe("--presence", in: directory)
+        let member = try await observe("a", "--announce", "member", in: directory)
+        let server = try Invocation(["serve", "b", "--exec", "echo begun >&2; cat '\(pipe)'"], in: directory)
+        _ = await server.errors.first { $0.hasPrefix("tidings: serving") }
+        let request = try Invocation(["request", "b"], in: directory)
+        _ = await server.errors.first { $0 == "begun" }
+
+        try changeVersion(of: path, by: difference)
+        for command in [
+            ["stat"], ["doctor"], ["state", "get", "a"], ["post", "a"], ["observe", "a"], ["request", "b"],
+        ] {
+            let refused = try await Invocation(command, in: directory).outcome()
+            let lines = (command == ["doctor"] ? refused.output : refused.errors).filter {
+                $0.contains("format version")
+            }
+            #expect(refused.status == 1 && lines.count == 1, "\(command) \(refused)")
+        }
+        let error = #expect(throws: SharedNotificationError.self) { try directory.center() }
+        #expect(error?.code == .incompatibleVersion)
+        try changeVersion(of: path, by: -difference)
+
+        try FileHandle(forWritingTo: URL(fileURLWithPath: pipe)).write(contentsOf: Data("7".utf8))
+        expectEqual(await request.ending(), 0)
+        expectEqual(await request.output.all(), ["7"])
+        member.send(SIGKILL)
+        _ = await presence.output.first { $0.hasPrefix("died") }
+        presence.send(SIGINT)
+        expectEqual(await presence.ending(), 0)
+        let notices = await presence.output.all()
+        #expect(notices.count == 2 && notices[0].hasPrefix("joined ") && notices[1].hasPrefix("died "), "\(notices)")
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func removeRefusesACenterOfAnotherFormat() async throws {
         let directory = try CenterDirectory()
-        let path = try directory.center().path
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
-        try file.seek(toOffset: 8)  // the format's version, after the magic number
-        try file.write(contentsOf: Data([0xEE, 0xEE, 0, 0]))
-        try file.close()
+        try changeVersion(of: directory.center().path, by: 1)
         let refused = try await tidings("remove", "default", in: directory)
         #expect(refused.status == 1)
         #expect(refused.errors.joined().contains("can't find out which processes have it open"), "\(refused.errors)")
