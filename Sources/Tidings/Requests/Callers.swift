@@ -58,7 +58,9 @@ final class Callers: Sendable {
                 attempts -= 1
                 try await renew(open.caller, after: error)
             } else {
-                return (try reply(ending, to: open, timeout), open)
+                let advice = options.isIdempotent ? "start its server" : "if that may be done twice, make it idempotent"
+                let ended = "its server has ended, perhaps with the work done; \(advice)"
+                return (try reply(ending, to: open, timeout, ended: ended), open)
             }
         }
     }
@@ -68,7 +70,8 @@ final class Callers: Sendable {
         try core.refuseIfForked("call a server in")
         let deadline = Lock.now.advanced(by: timeout)
         let ending = await waiting(for: open) { open.caller.goOn(open.call, deadline: deadline, $0) }
-        return try reply(ending, to: open, timeout)
+        // No other server goes on with it, also if it is idempotent.
+        return try reply(ending, to: open, timeout, ended: "its server has ended after a part of it; request it anew")
     }
 
     private func waiting(
@@ -81,12 +84,13 @@ final class Callers: Sendable {
         }
     }
 
+    /// - Parameter ended: says what to do if the server has ended.
     private func reply(
-        _ ending: Caller.Ending, to open: Open, _ timeout: Duration?
+        _ ending: Caller.Ending, to open: Open, _ timeout: Duration?, ended: String
     ) throws -> CallerHandle.Reply {
         switch ending {
         case .outcome(.reply(let reply)): return reply
-        case .outcome(let other): throw error(open.name, other, open.caller.center)
+        case .outcome(let other): throw error(open.name, other, open.caller.center, ended)
         case .notMade(let error), .failed(let error): throw error
         case .cancelled: throw CancellationError()
         case .timedOut: throw timedOut(open.name, timeout ?? .zero)
@@ -169,7 +173,7 @@ final class Callers: Sendable {
     }
 
     private func error(
-        _ name: Name, _ outcome: CallerHandle.Outcome.Kind, _ center: CenterHandle
+        _ name: Name, _ outcome: CallerHandle.Outcome.Kind, _ center: CenterHandle, _ ended: String
     ) -> SharedNotificationError {
         switch outcome {
         // The server may have noticed the center's end first.
@@ -178,10 +182,7 @@ final class Callers: Sendable {
         case .noServer: failure(.noServer, name, "its last server has ended, and none received it; start its server")
         case .noMemory: failure(.system(ENOMEM), name, "this process has no memory for it")
         case .damaged: failure(.notACenter, name, "a process has damaged it; remove the center")
-        case .serverEnded, .reply:
-            failure(
-                .serverEnded, name,
-                "its server has ended, perhaps with the work done; if that may be done twice, make it idempotent")
+        case .serverEnded, .reply: failure(.serverEnded, name, ended)
         }
     }
 

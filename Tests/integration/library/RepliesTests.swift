@@ -265,6 +265,7 @@ struct RepliesTests {
         peer.signal(SIGKILL)
         let error = await #expect(throws: SharedNotificationError.self) { try await replies.next() }
         #expect(error?.code == .serverEnded)
+        #expect(error?.message.hasSuffix("its server has ended after a part of it; request it anew") == true)
         expectEqual(try await replies.next(), nil)
         server.cancel()
     }

@@ -30,11 +30,17 @@ struct RequestTests {
     private func failure(
         _ center: Center, _ work: Work = Work(number: 1), timeout: Duration? = nil
     ) async -> SharedNotificationError.Code? {
+        await error(center, work, timeout: timeout)?.code
+    }
+
+    private func error(
+        _ center: Center, _ work: Work, timeout: Duration? = nil, isIdempotent: Bool = false
+    ) async -> SharedNotificationError? {
         do {
-            _ = try await center.request(work, timeout: timeout)
+            _ = try await center.request(work, timeout: timeout, options: .init(idempotent: isIdempotent))
             return nil
         } catch {
-            return (error as? SharedNotificationError)?.code
+            return error as? SharedNotificationError
         }
     }
 
@@ -164,14 +170,17 @@ struct RequestTests {
         expectEqual(try await test.center.request(Work(number: 9)).number, 9)
     }
 
-    @Test func aKilledServerEndsItsRequests() async throws {
+    @Test(arguments: [false, true])
+    func aKilledServerEndsItsRequests(isIdempotent: Bool) async throws {
         let test = try TestCenter()
         let peer = try Peer(test, "serve", "0", "wait")
         _ = await peer.line()
-        async let ended = failure(test.center, Work(number: 1, way: "wait"))
+        async let ended = error(test.center, Work(number: 1, way: "wait"), isIdempotent: isIdempotent)
         expectEqual(await peer.line(2), "handling 1")
         peer.signal(SIGKILL)
-        expectEqual(await ended, .serverEnded)
+        expectEqual(await ended?.code, .serverEnded)
+        // Idempotence does not help without another server.
+        expectEqual(await ended?.message.contains("make it idempotent"), !isIdempotent)
         expectEqual(await failure(test.center), .noServer)
     }
 
