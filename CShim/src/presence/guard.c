@@ -41,9 +41,6 @@ typedef struct waits {
     tidings__futex_value words[WORDS];
     uint32_t count, unfinished_count;
     unfinished unfinished[UNFINISHED];
-    bool ended;     // the center has ended, or this participant is dead to its peers: there is nothing left to watch
-    uint32_t told;  // the value of `center->untold` for which servers were told
-    uint64_t tell_at, tell_wait;  // when to try that again; 0: at once
 } waits;
 
 static void add(waits *w, _Atomic uint32_t *word, uint32_t value) {
@@ -72,7 +69,7 @@ static void report_one(tidings__guard *guard, uint32_t index, uint64_t report, c
     if (!u.failed || due) {
         const int error = tidings__report(guard->center, index, due, HELD_BACK_NS, budget);
         if (error == 0) return;
-        w->ended |= error == -ESTALE;
+        guard->ended |= error == -ESTALE;
         u.failed = error != -EINPROGRESS;
         if (u.failed && due && u.wait < RETRY_MOST_NS) u.wait *= 2;
         report = tidings__acquire(&s->presence[index].report);
@@ -85,11 +82,11 @@ static void report_one(tidings__guard *guard, uint32_t index, uint64_t report, c
 }
 
 // How long to sleep: until the first unfinished report is due. -1: without a timer.
-static int64_t until_due(const waits *w) {
-    if (w->unfinished_count == 0 && w->tell_at == 0) return -1;
+static int64_t until_due(const tidings__guard *guard, const waits *w) {
+    if (w->unfinished_count == 0 && guard->tell_at == 0) return -1;
     const uint64_t now = tidings__monotonic_ns();
     uint64_t least = RETRY_MOST_NS;
-    if (w->tell_at) least = w->tell_at > now ? w->tell_at - now : 0;
+    if (guard->tell_at) least = guard->tell_at > now ? guard->tell_at - now : 0;
     for (uint32_t i = 0; i < w->unfinished_count; i++) {
         const uint64_t due = w->unfinished[i].since + w->unfinished[i].wait;
         const uint64_t left = due > now ? due - now : 0;
@@ -115,7 +112,7 @@ static void look_round(tidings__guard *guard, const waits *before, waits *w) {
     uint32_t found = 0;
     tidings__report_budget budget = tidings__report_budget_of(s);
     budget.guard = guard;
-    for (uint32_t n = 1; n < end && found < WATCHED && !w->ended; n++) {
+    for (uint32_t n = 1; n < end && found < WATCHED && !guard->ended; n++) {
         const uint32_t i = (own + n) % end;
         const uint64_t report = tidings__acquire(&s->presence[i].report);
         const uint32_t state = tidings__report_state(report);
@@ -135,19 +132,19 @@ static void look_round(tidings__guard *guard, const waits *before, waits *w) {
 }
 
 // Tells the servers of calls that this participant has cancelled, if `tidings_call_cancel` could not.
-static void tell_cancelled(tidings__guard *guard, uint32_t untold, waits *w) {
-    if (untold == w->told) return;
-    if (w->tell_at == 0) w->tell_wait = RETRY_FIRST_NS;
-    if (tidings__monotonic_ns() < w->tell_at) return;
+static void tell_cancelled(tidings__guard *guard, uint32_t untold) {
+    if (untold == guard->told) return;
+    if (guard->tell_at == 0) guard->tell_wait = RETRY_FIRST_NS;
+    if (tidings__monotonic_ns() < guard->tell_at) return;
     const int error = tidings__calls_tell_cancelled(guard->center);
-    w->ended |= error == -ESTALE;
-    if (error == 0 || w->ended) {
-        w->told = untold;
-        w->tell_at = 0;
+    guard->ended |= error == -ESTALE;
+    if (error == 0 || guard->ended) {
+        guard->told = untold;
+        guard->tell_at = 0;
         return;
     }
-    w->tell_at = tidings__monotonic_ns() + w->tell_wait;
-    if (w->tell_wait < RETRY_MOST_NS) w->tell_wait *= 2;
+    guard->tell_at = tidings__monotonic_ns() + guard->tell_wait;
+    if (guard->tell_wait < RETRY_MOST_NS) guard->tell_wait *= 2;
 }
 
 // Wakes the guards that sleep on the life words of a dead participant. The kernel wakes one sleeper of each word. That
@@ -174,37 +171,33 @@ void tidings__guard_set_life(const tidings__guard *guard, uint32_t life) {
 void tidings__guard_run(tidings__guard *guard) {
     tidings_center *center = guard->center;
     tidings__presence_line *line = tidings__presence_line_at(&center->segment, center->participant);
-    waits rounds[2] = {{.ended = false}, {.ended = false}};
+    waits rounds[2] = {{.count = 0}, {.count = 0}};
     waits *w = &rounds[0], *before = &rounds[1];
     uint32_t state;
     while ((state = tidings__acquire(&guard->state)) != TIDINGS__GUARD_ENDS) {
         w->count = w->unfinished_count = 0;
-        w->ended = before->ended;
-        w->told = before->told;
-        w->tell_at = before->tell_at;
-        w->tell_wait = before->tell_wait;
         // Its own memory: a peer could move the sleeper off every other word (FUTEX_REQUEUE).
         add(w, &guard->state, state);
         const uint32_t untold = tidings__acquire(&center->untold);
         add(w, &center->untold, untold);
         // Invariant P5: read before the round. A participant that announces itself changes it afterwards.
         add(w, &line->poke, tidings__acquire(&line->poke));
-        if (state == TIDINGS__GUARD_WATCHES && !w->ended && !tidings__may_report(center)) {
+        if (state == TIDINGS__GUARD_WATCHES && !guard->ended && !tidings__may_report(center)) {
             // As if this participant had died: others watch what it watched, and report.
             tidings__guard_set_life(guard, TIDINGS__LIFE_DIED);
-            w->ended = true;
+            guard->ended = true;
         }
-        if (state == TIDINGS__GUARD_WATCHES && !w->ended) {
+        if (state == TIDINGS__GUARD_WATCHES && !guard->ended) {
             look_round(guard, before, w);
             pass_on(&center->segment);
-            tell_cancelled(guard, untold, w);
+            tell_cancelled(guard, untold);
         }
-        if (w->ended || state != TIDINGS__GUARD_WATCHES) {
+        if (guard->ended || state != TIDINGS__GUARD_WATCHES) {
             w->count = 1;
             w->unfinished_count = 0;
-            w->tell_at = 0;
+            guard->tell_at = 0;
         }
-        (void)tidings__futex_wait_any(w->words, w->count, until_due(w));
+        (void)tidings__futex_wait_any(w->words, w->count, until_due(guard, w));
         waits *const last = before;
         before = w;
         w = last;

@@ -18,6 +18,12 @@ typedef struct tidings__guard {
     uint32_t process;        // pid of that process: a child without fork handlers has another one
     uint64_t present;        // the report's value in PRESENT or, if `watching`, in WATCHING
     bool watching;           // it watches, and is not announced
+    // Of the thread. `ended`: the center has ended, or this participant is dead to its peers, so there is nothing left
+    // to watch. `told`: the value of `center->untold` for which servers were told. `tell_at`: when to try that again
+    // (ns); 0: at once.
+    bool ended;
+    uint32_t told;
+    uint64_t tell_at, tell_wait;
     struct tidings__guard *next;
 } tidings__guard;
 

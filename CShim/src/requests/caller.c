@@ -538,6 +538,19 @@ void tidings_caller_interrupt(tidings_caller *caller) {
     tidings__nudge(&caller->sleeper);
 }
 
+// Locks the caller, if call `id` is in flight: 0. Otherwise an error; `what` continues "can't".
+static int lock_call(tidings_caller *caller, uint64_t id, const char *what, uint32_t *index) {
+    tidings__clear_error();
+    const int error = own(caller);
+    if (error) return error;
+    pthread_mutex_lock(&caller->lock);
+    *index = in_flight(caller, id);
+    if (*index != NONE) return 0;
+    pthread_mutex_unlock(&caller->lock);
+    return tidings__fail(ENOENT, "can't %s a call of \"%s\" in center \"%s\": no such call is in flight", what,
+                         name_of(caller), caller->center->segment.name);
+}
+
 // MARK: Going on
 
 // Under the lock. 0 or the error of a post.
@@ -562,15 +575,10 @@ static int go_on(tidings_caller *caller, uint32_t index) {
 }
 
 int tidings_call_continue(tidings_caller *caller, uint64_t id) {
-    tidings__clear_error();
-    int error = own(caller);
+    uint32_t index;
+    int error = lock_call(caller, id, "continue", &index);
     if (error) return error;
-    pthread_mutex_lock(&caller->lock);
-    const uint32_t index = in_flight(caller, id);
-    if (index == NONE)
-        error = tidings__fail(ENOENT, "can't continue a call of \"%s\" in center \"%s\": no such call is in flight",
-                              name_of(caller), caller->center->segment.name);
-    else if (!caller->calls[index].taken && !caller->calls[index].unannounced)
+    if (!caller->calls[index].taken && !caller->calls[index].unannounced)
         error = tidings__fail(EINVAL,
                               "can't continue a call of \"%s\" in center \"%s\": no part of its reply was taken; "
                               "take one first",
@@ -617,20 +625,14 @@ static void cancel(tidings_caller *caller, uint32_t index) {
 }
 
 int tidings_call_cancel(tidings_caller *caller, uint64_t id) {
-    tidings__clear_error();
-    int error = own(caller);
+    uint32_t index;
+    const int error = lock_call(caller, id, "cancel", &index);
     if (error) return error;
-    pthread_mutex_lock(&caller->lock);
-    const uint32_t index = in_flight(caller, id);
-    if (index == NONE)
-        error = tidings__fail(ENOENT, "can't cancel a call of \"%s\" in center \"%s\": no such call is in flight",
-                              name_of(caller), caller->center->segment.name);
-    else
-        cancel(caller, index);
+    cancel(caller, index);
     pthread_mutex_unlock(&caller->lock);
     // A thread that waits for this call looks again, and finds that it is not in flight.
-    if (!error) tidings__nudge(&caller->sleeper);
-    return error;
+    tidings__nudge(&caller->sleeper);
+    return 0;
 }
 
 void tidings_caller_close(tidings_caller *caller) {
