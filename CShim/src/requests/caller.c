@@ -500,9 +500,7 @@ int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns,
     int error = own(caller);
     if (error) return error;
     tidings_center *center = caller->center;
-    const uint64_t begun = timeout_ns > 0 ? tidings__monotonic_ns() : 0;
-    const uint64_t deadline = timeout_ns < 0 || begun + (uint64_t)timeout_ns < begun ? UINT64_MAX
-                                                                                     : begun + (uint64_t)timeout_ns;
+    uint64_t deadline = 0;  // 0: the caller has not waited yet
     bool polled = false;
     for (;;) {
         if (take_interrupt(caller)) return -EINTR;
@@ -514,6 +512,10 @@ int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns,
         if (error != -EAGAIN) return error;
         if (tidings__end_known(center)) return tidings__end_fail(center, "wait for a reply in it");
         if (timeout_ns == 0) return -EAGAIN;
+        if (deadline == 0) {
+            const uint64_t begun = timeout_ns > 0 ? tidings__monotonic_ns() : 0, end = begun + (uint64_t)timeout_ns;
+            deadline = timeout_ns < 0 || end < begun ? UINT64_MAX : end;
+        }
         // Spin once for each sleep: spinning polls only one call, and `sleep_once` looks at all. A peer may have
         // changed the polled state without an outcome.
         if (!polled && spin(caller, id, deadline)) {

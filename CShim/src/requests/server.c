@@ -334,10 +334,13 @@ static int look_at(tidings_server *server, const tidings_delivery *d, tidings_re
 int tidings_server_next(tidings_server *server, int64_t timeout_ns, tidings_request *request) {
     int error = own(server);
     if (error) return error;
-    pthread_mutex_lock(&server->lock);
-    error = take(server, request);
-    pthread_mutex_unlock(&server->lock);
-    if (error != -EAGAIN) return error;
+    // Only the thread that receives requests changes these.
+    if (server->to_tell || server->to_search || server->found_next < server->found_count) {
+        pthread_mutex_lock(&server->lock);
+        error = take(server, request);
+        pthread_mutex_unlock(&server->lock);
+        if (error != -EAGAIN) return error;
+    }
     const uint64_t begun = timeout_ns > 0 ? tidings__monotonic_ns() : 0;
     int64_t left = timeout_ns;
     // Records of requests that other servers receive may come without end.
