@@ -50,13 +50,19 @@ final class ReplyParts: @unchecked Sendable {
     }
 
     /// No further part is sent: tasks that wait for their turn throw.
-    func stop() {
-        wake { isOver = true }
+    ///
+    /// - Returns: whether the caller has asked for what follows the last part.
+    @discardableResult
+    func stop() -> Bool {
+        wake {
+            isOver = true
+            return !isFull
+        }
     }
 
     /// Stops, and waits until the caller has asked for what follows the last part. False: the task is cancelled.
     func end() async -> Bool {
-        stop()
+        if stop() { return true }
         await wait { isFull }
         return lock.withLock { !isFull }
     }
@@ -81,12 +87,13 @@ final class ReplyParts: @unchecked Sendable {
         }
     }
 
-    private func wake(after change: () -> Void) {
-        let waiting = lock.withLock {
-            change()
+    private func wake<Result>(after change: () -> Result) -> Result {
+        let (result, waiting) = lock.withLock {
+            let result = change()
             defer { self.waiting = [] }
-            return self.waiting
+            return (result, self.waiting)
         }
         for continuation in waiting { continuation.resume() }
+        return result
     }
 }
