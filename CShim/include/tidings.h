@@ -713,7 +713,8 @@ int tidings_presence_read(const tidings_delivery *delivery, tidings_presence *pr
 //   may write to the center can end calls, and change requests and replies. A thread of a killed process that is inside
 //   one of these functions may go on just after the death was noticed: a request that it receives then waits
 //   for the caller's timeout. If a server is stopped between its reply and the wake-up of its caller, the caller
-//   sleeps on.
+//   sleeps on. `exit` waits up to 100 ms for threads that are in the middle of a request or a reply. If one takes
+//   longer, the exit is a death.
 
 /// The notifications that announce requests have this prefix. Their payload is for servers alone.
 #define TIDINGS_REQUESTS_PREFIX "tidings.requests."
