@@ -29,8 +29,12 @@ public final class HostConnection: Sendable {
 
     /// Receives the centers over standard input. Waits for the host.
     ///
-    /// - Parameter ended: called when the host has ended.
-    init(socket: Int32, ended: @escaping @Sendable () -> Void) throws(ExtensionError) {
+    /// - Parameters:
+    ///   - will: the last will of the process.
+    ///   - ended: called when the host has ended.
+    init(socket: Int32, will: SharedNotificationCenter.Will?, ended: @escaping @Sendable () -> Void)
+        throws(ExtensionError)
+    {
         self.socket = socket
         let (grants, hasBroadcast) = try HandShake.receive(over: socket)
         self.grants = grants
@@ -38,7 +42,7 @@ public final class HostConnection: Sendable {
             // The host is trusted with the memory of its centers.
             center = try SharedNotificationCenter(receivedOver: socket, maximumSize: .max)
             received = hasBroadcast ? try SharedNotificationCenter(receivedOver: socket, maximumSize: .max) : nil
-            announcement = try center.announce(role: "extension")
+            announcement = try center.announce(role: will == nil ? "extension" : Relay.roleWithWill, will: will)
         } catch {
             throw ExtensionError(
                 .center, message: "can't use a center of the host: \(error.message)", underlyingError: error)

@@ -49,7 +49,8 @@ final class PrivateCenter: Sendable {
         for (name, serving) in one.core.handlers { serve(name, serving) }
     }
 
-    /// Waits for the end of the first participant that announces itself.
+    /// Reports the end of the first participant that announces itself. Goes on until it is cancelled: only while this
+    /// process observes presence, it posts the last will.
     private static func watch(
         _ changes: SharedNotificationCenter.ObservedSequence<SharedNotificationCenter.PresenceChange>.Iterator,
         _ left: () -> Void
@@ -58,7 +59,7 @@ final class PrivateCenter: Sendable {
         for await change in changes {
             switch change {
             case .joined(let participant): speaker = speaker ?? participant.id
-            case .left(let participant, _): if participant.id == speaker { return left() }
+            case .left(let participant, _): if participant.id == speaker { left() }
             }
         }
     }
@@ -132,7 +133,6 @@ final class PrivateCenter: Sendable {
 
     /// After the process has ended: forwards what it posted, and ends the host's part.
     func end() async {
-        watch.cancel()
         // The relay ends at this mark. A damaged center may not deliver it, so the relay has a second.
         let (relay, center) = (relay, center)
         let mark = Task {
@@ -144,6 +144,7 @@ final class PrivateCenter: Sendable {
         }
         await relay.value
         mark.cancel()
+        watch.cancel()
         let servers = state.withLock { state in
             state.isOver = true
             defer { state.servers = [] }

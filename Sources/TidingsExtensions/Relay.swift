@@ -5,6 +5,8 @@ internal import Tidings
 struct Relay {
     /// The host posts this name into the private center after the process has ended: the relay ends there.
     static let mark: SharedNotificationCenter.Name = "tidings.extension.end"
+    /// The role of an extension that leaves a last will: the relay waits for the will of such a one.
+    static let roleWithWill = "extension with a last will"
     /// The library posts these names: a notice of presence, and the announcement of a request.
     private static let presence: SharedNotificationCenter.Name = "tidings.presence"
     private static let requests = "tidings.requests."
@@ -26,6 +28,18 @@ struct Relay {
     private var taken = 0
     private var slowed = 0
 
+    /// The participant whose last will is still to come.
+    private var willOf: UInt64?
+    /// That participant has died: its will is the next notification.
+    private var isWillNext = false
+
+    /// What a notice of presence says, as far as the relay needs it.
+    private struct Notice: Decodable {
+        var event: String
+        var id: UInt64
+        var role: String
+    }
+
     /// - Parameter fail: ends the process for a reason.
     init(
         _ one: Extension, _ center: SharedNotificationCenter,
@@ -42,15 +56,18 @@ struct Relay {
     consuming func run(
         _ deliveries: SharedNotificationCenter.ObservedSequence<SharedNotificationCenter.RawDelivery>.Iterator
     ) async {
+        var hasEnded = false
         for await delivery in deliveries {
             switch delivery {
             case .notification(let notification):
-                if notification.envelope.isOwn, notification.name == Self.mark { return }
+                if notification.envelope.isOwn, notification.name == Self.mark { hasEnded = true }
                 taken += 1
                 // In a flood the next notification is always there, so the loop never suspends. As many relays as
                 // processors would then keep each other task of the host from running, also one that stops them.
                 if taken.isMultiple(of: Self.pauseAfter) { await Task.yield() }
                 await take(notification)
+                // The thread that posts the will may run later than the one that reports the end of the process.
+                if hasEnded, willOf == nil { return }
             case .missed(let count, _):
                 // Only a damaged center loses what a lossless observer should receive.
                 fail(
@@ -78,10 +95,23 @@ struct Relay {
                 await refuse(Grant(.requests, named: request))
             }
         } else if name == Self.presence {
+            follow(notification.payload)
             // The task that observes presence takes each notice, also an invented one.
             await slow()
         } else if !envelope.isOwn {
             await refuse(Grant(.posts, named: name))
+        }
+        if isWillNext, name != Self.presence, !envelope.isOwn { willOf = nil }
+    }
+
+    /// Follows whether a last will is still to come.
+    private mutating func follow(_ payload: SharedNotificationCenter.RawPayload) {
+        guard let notice = try? payload.decode(Notice.self) else { return }
+        switch notice.event {
+        case "joined" where notice.role == Self.roleWithWill && willOf == nil: willOf = notice.id
+        case "died" where notice.id == willOf: isWillNext = true
+        case "closed" where notice.id == willOf: willOf = nil
+        default: break
         }
     }
 

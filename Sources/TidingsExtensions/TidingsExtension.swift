@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Glibc
-internal import Tidings
+public import Tidings
 
 /// A program that an ``ExtensionHost`` starts. Its type is marked with `@main`.
 ///
@@ -29,6 +29,21 @@ public protocol TidingsExtension: SendableMetatype {
     /// Creates the program. ``main()`` calls it once.
     init()
 
+    /// What is posted if this process dies; `nil`, the default: nothing.
+    ///
+    /// ```swift
+    /// struct LyricsDied: SharedNotificationCenter.Message {}
+    /// struct Lyrics: TidingsExtension {
+    ///     var will: SharedNotificationCenter.Will? { .init(LyricsDied()) }
+    ///     func run(_ host: HostConnection) async throws { try host.ready() }
+    /// }
+    /// ```
+    ///
+    /// ``main()`` leaves it in the private center (`SharedNotificationCenter.announce(role:will:timeout:)`), before
+    /// ``run(_:)``. The host posts it into the broadcast center, after all that the process has posted. That needs a
+    /// grant for its name (``Grant/posts(_:)``), and takes up to a second after the end. An exit is no death.
+    var will: SharedNotificationCenter.Will? { get }
+
     /// The program's work, as ``TidingsExtension`` shows. It observes and serves first, and then calls
     /// ``HostConnection/ready()``.
     ///
@@ -38,14 +53,20 @@ public protocol TidingsExtension: SendableMetatype {
 }
 
 extension TidingsExtension {
+    /// None: ``will`` shows one.
+    public var will: SharedNotificationCenter.Will? { nil }
+
     /// Connects to the host, and runs the program (``TidingsExtension``). Does not return.
     ///
     /// A program that was not started by a host ends with a line on standard error and status 1.
     public static func main() async {
         let end = AsyncStream<Void>.makeStream()
-        let host: HostConnection
-        do throws(ExtensionError) { host = try await connect { end.continuation.yield() } } catch { fail(error) }
-        let running = Task { try await Self().run(host) }
+        let (program, host): (Self, HostConnection)
+        do throws(ExtensionError) {
+            program = Self()
+            host = try await connect(program.will) { end.continuation.yield() }
+        } catch { fail(error) }
+        let running = Task { try await program.run(host) }
         let terminated: SocketWatch
         do throws(ExtensionError) { terminated = try Termination.watch { running.cancel() } } catch { fail(error) }
         Task {
@@ -60,15 +81,16 @@ extension TidingsExtension {
         withExtendedLifetime((host, terminated)) { exit(0) }
     }
 
-    private static func connect(_ ended: @escaping @Sendable () -> Void) async throws(ExtensionError) -> HostConnection
-    {
+    private static func connect(
+        _ will: SharedNotificationCenter.Will?, _ ended: @escaping @Sendable () -> Void
+    ) async throws(ExtensionError) -> HostConnection {
         let result = Locked<Result<HostConnection, ExtensionError>?>(nil)
         // Receiving waits for the host.
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             DispatchQueue.global().async {
                 let outcome: Result<HostConnection, ExtensionError>
                 do throws(ExtensionError) {
-                    outcome = .success(try HostConnection(socket: try HandShake.takeInput(), ended: ended))
+                    outcome = .success(try HostConnection(socket: try HandShake.takeInput(), will: will, ended: ended))
                 } catch {
                     outcome = .failure(error)
                 }

@@ -46,9 +46,13 @@ enum Main {
 }
 
 struct ExtensionPeer: TidingsExtension {
+    var will: Center.Will? {
+        CommandLine.arguments[1] == "leavesWill" ? .init(Liked(title: "will of \(getpid())")) : nil
+    }
+
     func run(_ host: HostConnection) async throws {
         switch CommandLine.arguments[1] {
-        case "commands": try await obey(host)
+        case "commands", "leavesWill": try await obey(host)
         case "exits": exit(Int32(CommandLine.arguments[2])!)
         case "crashes": kill(getpid(), SIGKILL)
         case "crashesWhenReady":
@@ -126,6 +130,11 @@ struct ExtensionPeer: TidingsExtension {
             case "likeAndExit":
                 try host.post(Liked(title: words[1]))
                 exit(7)
+            case "likeAndKill":
+                try host.post(Liked(title: words[1]))
+                kill(getpid(), SIGKILL)
+            case "fillAndKill":
+                do { while true { try host.post(name: "filler") } } catch { kill(getpid(), SIGKILL) }
             case "secret":
                 do { try host.post(Secret(number: 0)) } catch let error as ExtensionError { return "\(error.code)" }
                 return "posted"

@@ -33,6 +33,60 @@ struct GrantTests {
         expectEqual(envelope.subject, "s")
     }
 
+    @Test func theLastWillOfAKilledProcessIsForwardedOnceBeforeItsEnd() async throws {
+        let stage = try Stage()
+        var likes = try stage.likes()
+        let grants: [Grant] = [.posts(Liked.self), .serves(Command.self)]
+        let one = try await stage.host.launch(
+            Stage.specification(
+                "leavesWill", grants: grants, restart: .onFailure(backoff: .constant(.zero), limit: 1)))
+        for _ in 0..<10 {
+            let pid = one.processIdentifier!
+            var events = one.lifecycle.makeAsyncIterator()
+            expectEqual(await events.next(), .ready(pid: pid))
+            _ = try? await one.command("likeAndKill last")
+            expectEqual(await events.next(), .crashed(signal: 9))
+            try stage.host.broadcast.post(Liked(title: "after the end"))
+            expectEqual(await titles(&likes, through: "after the end"), ["last", "will of \(pid)", "after the end"])
+            while let event = await events.next(), !event.isReady {}
+        }
+        // An exit is no death, and nor is a stop.
+        await one.stop(timeout: .seconds(60))
+        try stage.host.broadcast.post(Liked(title: "after the stop"))
+        expectEqual(await likes.next(), Liked(title: "after the stop"))
+    }
+
+    @Test func aLastWillThatHasNoRoomAtFirstIsForwarded() async throws {
+        let stage = try Stage()
+        var likes = try stage.likes()
+        let grants: [Grant] = [.posts(Liked.self), .posts(named: "filler"), .serves(Command.self)]
+        for _ in 0..<10 {
+            let one = try await stage.host.launch(Stage.specification("leavesWill", grants: grants))
+            let pid = one.processIdentifier!
+            _ = try? await one.command("fillAndKill")
+            expectEqual(await one.allEvents().last, .crashed(signal: 9))
+            try stage.host.broadcast.post(Liked(title: "after the end"))
+            expectEqual(await titles(&likes, through: "after the end"), ["will of \(pid)", "after the end"])
+        }
+    }
+
+    private func titles(
+        _ likes: inout Center.ObservedSequence<Liked>.Iterator, through last: String
+    ) async -> [String] {
+        var titles: [String] = []
+        while titles.last != last, let like = await likes.next() { titles.append(like.title) }
+        return titles
+    }
+
+    @Test func aLastWillWithoutGrantIsRefused() async throws {
+        let stage = try Stage()
+        let one = try await stage.host.launch(Stage.specification("leavesWill", grants: [.serves(Command.self)]))
+        let events = Task { await one.allEvents() }
+        _ = try? await one.command("kill 9")
+        let all = await events.value
+        #expect(all.suffix(2) == [.refused(.posts(Liked.self), count: 1), .crashed(signal: 9)], "\(all)")
+    }
+
     @Test func whatHasNoGrantThrows() async throws {
         let stage = try Stage()
         try await stage.host.serve(Lookup.self) { request, _ in request.word }
