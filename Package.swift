@@ -123,7 +123,7 @@ let package = Package(
         .executableTarget(
             name: "tidings",
             dependencies: [
-                "CTidingsBench", "Tidings", "TidingsAdministration",
+                "CTidingsBench", "Tidings", "TidingsAdministration", "TidingsExtensions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/tidings-cli",

@@ -3,15 +3,17 @@ import ArgumentParser
 import Foundation
 import Tidings
 import TidingsAdministration
+import TidingsExtensions
 
 struct Demo: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run a host and two extensions, and check the promises while processes are killed and restarted.",
         discussion: """
-            Starts two more processes, posts typed payloads to them, and kills and restarts one of them. Kills posters \
-            in the middle of a post, and stops an observer until it is more than a whole ring behind. Then checks that \
-            each observer received what Tidings promises. Takes about a second. The demo uses its own center and \
-            removes it at the end. Status 1 if a promise was broken.
+            Starts two extensions and posts typed payloads to them. Kills one while it answers a request: its last \
+            will is posted, it is started again, and then answers the request. Kills posters in the middle of a post, \
+            and stops an observer until it is more than a whole ring behind. Then checks that each observer received \
+            what Tidings promises. Takes about a second. The demo uses its own center, which is no file. The center \
+            and all processes end with the demo, also if it is killed. Status 1 if a promise was broken.
 
               tidings demo
             """)
@@ -25,15 +27,15 @@ struct Demo: ParsableCommand {
     func run() throws {
         let started = monotonicNow()
         let stage = try DemoStage(limit: hold ? 10 * Self.limit : Self.limit)
-        defer { stage.tearDown() }
+        defer { stage.end() }
         let host = try DemoHost(stage: stage)
-        try Terminal.print("center \(stage.center.name), \(stage.center.path.printable)")
-        try introduce(host)
+        try Terminal.print("center \(host.center.name), sealed: memory that only these processes have")
+        let (lyrics, scrobbler) = try introduce(host)
         while hold { pause() }
         try playTracks(host)
-        let firstLyrics = try killAndRestart(host)
+        let firstLyrics = try killAndRestart(lyrics, host, scrobbler)
         try killPosters(host)
-        try stopObserver(host)
+        try stopObserver(scrobbler, host, lyrics)
         try host.finish()
 
         let verdict = DemoVerdict(host, killed: firstLyrics)
@@ -46,13 +48,18 @@ struct Demo: ParsableCommand {
         }
     }
 
-    private func introduce(_ host: DemoHost) throws {
+    private func introduce(_ host: DemoHost) throws -> (lyrics: Extension, scrobbler: Extension) {
         try Terminal.print("  host       pid \(getpid())  posts, and receives the answers")
-        for name in ["lyrics", "scrobbler"] {
-            let process = try host.start(name)
-            try Terminal.print("  \(name.padded(to: 9))  pid \(process.pid)  observes, and answers each notification")
+        let extensions = try ["lyrics", "scrobbler"].map { name in
+            let one = try host.start(name)
+            try Terminal.print("  \(name.padded(to: 9))  pid \(pid(one))  observes, and answers each notification")
+            return one
         }
+        return (extensions[0], extensions[1])
     }
+
+    /// The process of an extension that is ready.
+    private func pid(_ one: Extension) -> Int32 { one.processIdentifier ?? 0 }
 
     private func playTracks(_ host: DemoHost) throws {
         try Terminal.print("\nTyped payloads: each post, and its latency to each extension")
@@ -62,15 +69,23 @@ struct Demo: ParsableCommand {
     }
 
     /// - Returns: the number of notifications of each kind that the extension had received when it was killed.
-    private func killAndRestart(_ host: DemoHost) throws -> [Kind: Int] {
-        try Terminal.print("\nlyrics killed by SIGKILL; the other processes go on")
+    private func killAndRestart(
+        _ lyrics: Extension, _ host: DemoHost, _ scrobbler: Extension
+    ) throws -> [Kind: Int] {
+        try Terminal.print("\nlyrics killed by SIGKILL while it answers a request; the other processes go on")
         let heard = host.posted.mapValues(\.count)
-        try host.kill("lyrics")
+        let request = try host.kill(lyrics)
+        _ = try host.heard(.will, 0, by: scrobbler)
+        try Terminal.print("  LyricsDied, the last will of lyrics           posted; received by scrobbler")
         for _ in 0..<2 { try postTrack(host) }
-        let process = try host.start("lyrics")
+        try host.restart(lyrics)
         let number = host.posted[.state, default: []].count - 1
-        _ = try host.heard(.state, number, by: "lyrics")
-        try Terminal.print("lyrics restarted, pid \(process.pid); received the retained PlayerState \(number) at once")
+        _ = try host.heard(.state, number, by: lyrics)
+        try Terminal.print("lyrics restarted, pid \(pid(lyrics)); received the retained PlayerState \(number) at once")
+        host.stage.activity.withLock { $0 = "waiting for the reply to the request" }
+        let reply = try blocking { try await request.value }
+        guard reply.pid == lyrics.processIdentifier else { throw Failure("process \(reply.pid) answered the request") }
+        try Terminal.print("  the request has survived: pid \(reply.pid) replies \"\(reply.text)\"")
         for _ in 0..<3 { try postTrack(host) }
         try postState(host, isRetained: false)
         try postArtwork(host)
@@ -84,32 +99,30 @@ struct Demo: ParsableCommand {
             let name = "poster \(run)"
             host.stage.activity.withLock { $0 = "waiting for \(name)" }
             let ledger = try TemporaryFile()
-            let poster = try host.stage.start(
-                "poster", ["demo-poster", host.center.name, String(run)], output: ledger.descriptor)
-            try host.inbox.take(from: name, on: host.stage) { if case .registered = $0 { () } else { nil } }
+            let poster = try host.stage.launch(
+                name, ["demo-poster", String(run), ledger.path], [.posts(Tick.self)])
+            let pid = pid(poster)
             // This does not wait for an event: the moment of the kill must be random.
             usleep(.random(in: 0...2500))
-            poster.send(SIGKILL)
-            host.stage.forget(poster)
-            _ = poster.waitUntilEnded()
+            kill(pid, SIGKILL)
+            // Before it reports the end, the host has forwarded what the process posted.
+            try blocking { for await _ in poster.lifecycle {} }
             let told = ledger.number
             // The poster may have been killed after a post returned and before it recorded that.
             let runs = try host.end(run, posted: told...(told + 1))
-            try show("\(name.padded(to: 10)) pid \(poster.pid), \(told.grouped) posts returned", runs)
+            try show("\(name.padded(to: 10)) pid \(pid), \(told.grouped) posts returned", runs)
         }
     }
 
-    private func stopObserver(_ host: DemoHost) throws {
-        guard let scrobbler = host.process(of: "scrobbler") else { return }
+    private func stopObserver(_ scrobbler: Extension, _ host: DemoHost, _ lyrics: Extension) throws {
         let slots = try host.center.statistics.slots
         let count = slots + slots / 2
         try Terminal.print(
             "\nscrobbler stopped by SIGSTOP during \(count.grouped) posts to a ring of \(slots.grouped) slots")
-        host.stage.activity.withLock { $0 = "waiting for the scrobbler to stop" }
-        try scrobbler.stop()
+        kill(pid(scrobbler), SIGSTOP)
         // Slowly enough for the other observers, so that they miss nothing.
-        try host.postTicks(count, run: 100, heardBy: "lyrics")
-        scrobbler.send(SIGCONT)
+        try host.postTicks(count, run: 100, heardBy: lyrics)
+        kill(pid(scrobbler), SIGCONT)
         try show("host       \(count.grouped) posts returned", try host.end(100, posted: count...count))
     }
 

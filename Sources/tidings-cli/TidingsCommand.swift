@@ -2,6 +2,7 @@
 import ArgumentParser
 import Glibc
 import Tidings
+import TidingsExtensions
 
 typealias Center = SharedNotificationCenter
 
@@ -38,6 +39,8 @@ struct TidingsCommand: ParsableCommand {
         } catch is BrokenPipe {
             // The program that reads the output has ended, as in `tidings centers | head -1`. This is no failure.
         } catch let error as SharedNotificationError {
+            fail(error.message)
+        } catch let error as ExtensionError {
             fail(error.message)
         } catch let error as Failure {
             fail(error.description)

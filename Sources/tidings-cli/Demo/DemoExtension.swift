@@ -1,99 +1,119 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import Tidings
+import TidingsExtensions
 
-/// One of the demo's extensions, in a process of its own: observes everything and answers.
+/// One of the demo's extensions: observes everything and answers. Lyrics also serves a request.
 struct DemoExtension: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo-extension", abstract: "A process of the demo.", shouldDisplay: false)
 
-    @Argument var center: String
     @Argument var name: String
 
-    func run() throws {
-        endWithParent()
-        let center = try Center(named: center, configuration: .init(creation: .never))
-        let finish = Finish()
-        let answer: @Sendable (Answer.What) -> Void = { [name] what in
-            do {
-                try center.post(Answer(observer: name, pid: getpid(), what: what))
-            } catch {
-                finish.end(.failed("\(error)"))
-            }
-        }
-        let notebook = Notebook()
-        var tokens = try observe(center, notebook, answer)
-        try center.addObserver(for: Finished.self) { _ in
-            answer(.report(notebook.observations))
-            finish.end(.complete)
-        }.store(in: &tokens)
-        answer(.registered)
-
-        if case .failed(let line) = finish.wait() { throw Failure("\(name): \(line)") }
-        for token in tokens { token.cancel() }
+    func run() {
+        Task { await Observer.main() }
+        dispatchMain()
     }
 
-    private func observe(
-        _ center: Center, _ notebook: Notebook, _ answer: @escaping @Sendable (Answer.What) -> Void
-    ) throws -> [Center.ObservationToken] {
-        func missed(_ kind: Kind) -> Center.ObserverOptions {
-            .init(onMissed: { count, _ in notebook.noteMissed(count, of: kind) })
+    private struct Observer: TidingsExtension {
+        private let name = CommandLine.arguments[2]
+        private let notebook = Notebook()
+
+        var will: Center.Will? { name == "lyrics" ? .init(LyricsDied()) : nil }
+
+        func run(_ host: HostConnection) async throws {
+            _ = try await host.request(Admission())
+            let server = try serve(host)
+            let finished = try host.broadcast.messages(of: Finished.self).register()
+            let tokens = try observe(host)
+            try host.ready()
+            for await _ in finished { break }
+            answer(.report(notebook.observations), to: host)
+            for token in tokens { token.cancel() }
+            server?.cancel()
         }
-        return [
-            try center.addObserver(for: TrackChanged.self, options: missed(.track)) { track, envelope in
-                let latency = monotonicNow() - track.at
-                notebook.note(.track, track.number, latency: latency, envelope: envelope)
-                answer(.heard(.track, number: track.number, nanoseconds: latency))
-            },
-            try center.addObserver(for: ArtworkChanged.self, options: missed(.artwork)) { artwork, envelope in
-                let latency = monotonicNow() - artwork.at
-                let isIntact = artwork.isIntact
-                notebook.note(.artwork, artwork.number, latency: latency, envelope: envelope, isIntact: isIntact)
-                answer(.heard(.artwork, number: artwork.number, nanoseconds: latency))
-            },
-            try center.addObserver(for: PlayerState.self, options: missed(.state)) { state, envelope in
-                let latency = monotonicNow() - state.at
-                notebook.note(.state, state.number, latency: latency, envelope: envelope)
-                answer(.heard(.state, number: state.number, nanoseconds: latency))
-            },
-            try center.addObserver(
-                for: Tick.self, options: .init(onMissed: { count, _ in notebook.noteMissedTicks(count) })
-            ) { tick, envelope in
-                if let run = notebook.note(tick, envelope: envelope) { answer(.ticked(run)) }
-                if tick.wantsAnswer { answer(.reached(tick.number)) }
-            },
-        ]
+
+        private func serve(_ host: HostConnection) throws -> Center.Server? {
+            guard name == "lyrics" else { return nil }
+            return try host.serve(Lines.self) { request, _ in
+                if request.target == getpid() { kill(getpid(), SIGKILL) }
+                return .init(text: "the lines of \(request.title)", pid: getpid())
+            }
+        }
+
+        private func answer(_ what: Answer.What, to host: HostConnection) {
+            do {
+                try host.post(Answer(observer: name, what: what), options: .init(timeout: .seconds(60)))
+            } catch {
+                Terminal.note("\(name): \(error)")
+                Glibc.exit(1)
+            }
+        }
+
+        private func observe(_ host: HostConnection) throws -> [Center.ObservationToken] {
+            func missed(_ kind: Kind) -> Center.ObserverOptions {
+                .init(onMissed: { [notebook] count, _ in notebook.noteMissed(count, of: kind) })
+            }
+            @Sendable func note(
+                _ kind: Kind, _ number: Int, at: UInt64, _ envelope: Center.Envelope,
+                isIntact: @autoclosure () -> Bool = true
+            ) {
+                // Before the payload is checked, which is no part of it.
+                let latency = monotonicNow() - at
+                notebook.note(kind, number, latency: latency, envelope: envelope, isIntact: isIntact())
+                answer(.heard(kind, number: number, nanoseconds: latency), to: host)
+            }
+            let center = try host.broadcast
+            return [
+                try center.addObserver(for: TrackChanged.self, options: missed(.track)) { track, envelope in
+                    note(.track, track.number, at: track.at, envelope)
+                },
+                try center.addObserver(for: ArtworkChanged.self, options: missed(.artwork)) { artwork, envelope in
+                    note(.artwork, artwork.number, at: artwork.at, envelope, isIntact: artwork.isIntact)
+                },
+                try center.addObserver(for: PlayerState.self, options: missed(.state)) { state, envelope in
+                    note(.state, state.number, at: state.at, envelope)
+                },
+                try center.addObserver(for: LyricsDied.self, options: missed(.will)) { will, envelope in
+                    note(.will, will.number, at: monotonicNow(), envelope)
+                },
+                try center.addObserver(
+                    for: Tick.self, options: .init(onMissed: { count, _ in notebook.noteMissedTicks(count) })
+                ) { tick, envelope in
+                    if let run = notebook.note(tick, envelope: envelope) { answer(.ticked(run), to: host) }
+                    if tick.wantsAnswer { answer(.reached(tick.number), to: host) }
+                },
+            ]
+        }
     }
 }
 
-/// A poster of the demo, in a process of its own: posts until it is killed.
+/// A poster of the demo: posts until it is killed.
 struct DemoPoster: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo-poster", abstract: "A process of the demo.", shouldDisplay: false)
 
-    @Argument var center: String
     @Argument(help: "Which loop.") var loop: Int64
+    @Argument(help: "A file for the number of posts that have returned.") var ledger: String
 
-    func run() throws {
-        endWithParent()
-        let center = try Center(named: center, configuration: .init(creation: .never))
-        try center.post(Answer(observer: "poster \(loop)", pid: getpid(), what: .registered))
-        var number: Int64 = 0
-        while true {
-            // The host observes losslessly. If its processor is busy, this post waits.
-            try center.post(Tick(run: loop, number: number), options: .init(timeout: .seconds(60)))
-            number += 1
-            // The number of posts that have returned. The file keeps it if this process is killed.
-            pwrite(STDOUT_FILENO, &number, MemoryLayout.size(ofValue: number), 0)
-        }
+    func run() {
+        Task { await Poster.main() }
+        dispatchMain()
     }
-}
 
-/// Ends this process when its parent has ended. Standard input is a pipe to which only the parent can write.
-private func endWithParent() {
-    Thread.detachNewThread {
-        var byte: UInt8 = 0
-        while read(STDIN_FILENO, &byte, 1) > 0 {}
-        _exit(0)
+    private struct Poster: TidingsExtension {
+        func run(_ host: HostConnection) async throws {
+            let ledger = open(CommandLine.arguments[3], O_WRONLY | O_CLOEXEC)
+            guard ledger >= 0 else { throw Failure("can't open \(CommandLine.arguments[3])", errno: errno) }
+            try host.ready()
+            var tick = Tick(run: Int64(CommandLine.arguments[2]) ?? 0, number: 0)
+            while true {
+                try await host.center.waitingForRoom(timeout: .seconds(60)) { [tick] _ in try host.post(tick) }
+                tick.number += 1
+                // The file keeps the number if this process is killed.
+                pwrite(ledger, &tick.number, MemoryLayout.size(ofValue: tick.number), 0)
+            }
+        }
     }
 }

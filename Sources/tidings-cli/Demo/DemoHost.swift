@@ -1,5 +1,6 @@
 import Foundation
 import Tidings
+import TidingsExtensions
 
 /// The demo's host: posts, receives the answers of its extensions, and knows what each extension should have received.
 final class DemoHost {
@@ -8,9 +9,11 @@ final class DemoHost {
     let notebook = Notebook()
     private let ownRuns = Inbox()
     private var tokens: [Center.ObservationToken] = []
+    /// An element for each process that may begin to observe.
+    private let admissions = AsyncStream.makeStream(of: Void.self)
 
-    /// The running extensions.
-    private(set) var extensions: [(name: String, process: ChildProcess)] = []
+    /// The extensions that are ready.
+    private(set) var extensions: [Extension] = []
     /// The numbers posted of each kind.
     private(set) var posted: [Kind: [Int]] = [:]
     /// For each extension: the number of posts of each kind before it registered.
@@ -21,7 +24,7 @@ final class DemoHost {
     private(set) var ticks: [Int64: ClosedRange<Int>] = [:]
     private(set) var reports: [String: Observations] = [:]
 
-    var center: Center { stage.center }
+    var center: Center { stage.host.broadcast }
 
     init(stage: DemoStage) throws {
         self.stage = stage
@@ -36,34 +39,73 @@ final class DemoHost {
             for: Tick.self, options: .init(onMissed: { count, _ in notebook.noteMissedTicks(count) })
         ) { tick, envelope in
             guard let run = notebook.note(tick, envelope: envelope) else { return }
-            ownRuns.put(Answer(observer: "host", pid: getpid(), what: .ticked(run)))
+            ownRuns.put(Answer(observer: "host", what: .ticked(run)))
         }.store(in: &tokens)
+        try blocking { [admissions] in
+            try await stage.host.serve(Admission.self) { _, _ in
+                for await _ in admissions.stream { break }
+                return true
+            }
+        }
     }
 
-    /// Starts an extension and waits until it has registered.
-    func start(_ name: String) throws -> ChildProcess {
-        stage.activity.withLock { $0 = "waiting for \(name) to register" }
-        let process = try stage.start(name, ["demo-extension", center.name, name])
-        extensions.removeAll { $0.name == name }
-        extensions.append((name, process))
+    /// Starts an extension and waits until it observes.
+    func start(_ name: String) throws -> Extension {
+        stage.activity.withLock { $0 = "waiting for \(name) to be ready" }
+        admissions.continuation.yield()
+        let one = try stage.launch(
+            name, ["demo-extension", name],
+            [
+                .observes(TrackChanged.self), .posts(Answer.self), .posts(LyricsDied.self), .serves(Lines.self),
+                .requests(Admission.self),
+            ], restart: .onFailure(backoff: .constant(.zero), limit: 1))
+        add(one)
+        return one
+    }
+
+    private func add(_ one: Extension) {
+        before[one.name] = posted.mapValues(\.count)
+        extensions.append(one)
         extensions.sort { $0.name < $1.name }
-        try inbox.take(from: name, on: stage) { if case .registered = $0 { () } else { nil } }
-        before[name] = posted.mapValues(\.count)
-        return process
     }
 
-    /// Kills an extension, and returns when it has ended.
-    func kill(_ name: String) throws {
-        guard let index = extensions.firstIndex(where: { $0.name == name }) else { return }
-        let process = extensions.remove(at: index).process
-        process.send(SIGKILL)
-        stage.forget(process)
-        let ending = process.waitUntilEnded()
-        guard ending == .killed(signal: SIGKILL) else { throw Failure("\(name) \(ending) instead of being killed") }
+    /// Makes a request that kills the process of an extension while it answers, and returns when the process has
+    /// ended. The next process observes after `restart`.
+    ///
+    /// - Returns: the request, which waits for that process.
+    func kill(_ one: Extension) throws -> Task<Lines.Reply, any Error> {
+        stage.activity.withLock { $0 = "waiting for the end of \(one.name)" }
+        extensions.removeAll { $0 === one }
+        let (events, pid) = (one.lifecycle.makeAsyncIterator(), one.processIdentifier ?? 0)
+        let request = Task {
+            try await one.request(
+                Lines(title: "So What", target: pid), timeout: .seconds(60), options: .init(idempotent: true))
+        }
+        let ending = try blocking {
+            var events = events
+            while let event = await events.next() {
+                switch event {
+                case .exited, .crashed: return event
+                default: break
+                }
+            }
+            return Extension.Event.gaveUp
+        }
+        guard ending == .crashed(signal: SIGKILL) else { throw Failure("\(one.name): \(ending), not SIGKILL") }
+        posted[.will, default: []].append(0)
+        return request
     }
 
-    func process(of name: String) -> ChildProcess? {
-        extensions.first { $0.name == name }?.process
+    /// Lets the next process of a killed extension observe, and waits until it does.
+    func restart(_ one: Extension) throws {
+        stage.activity.withLock { $0 = "waiting for \(one.name) to be ready again" }
+        admissions.continuation.yield()
+        let isReady = try blocking {
+            for await event in one.lifecycle { if case .ready = event { return true } }
+            return false
+        }
+        guard isReady else { throw Failure("\(one.name) was not started again") }
+        add(one)
     }
 
     /// Posts a notification, and waits until every running extension has received it.
@@ -76,26 +118,26 @@ final class DemoHost {
         try message(number)
         posted[kind, default: []].append(number)
         var latencies: [String: UInt64] = [:]
-        for (name, _) in extensions { latencies[name] = try heard(kind, number, by: name) }
+        for one in extensions { latencies[one.name] = try heard(kind, number, by: one) }
         return latencies
     }
 
     /// Waits until an extension has received the notification, and returns its latency in nanoseconds.
-    func heard(_ kind: Kind, _ number: Int, by name: String) throws -> UInt64 {
-        try inbox.take(from: name, on: stage) {
+    func heard(_ kind: Kind, _ number: Int, by one: Extension) throws -> UInt64 {
+        try inbox.take(from: one.name, running: one) {
             guard case .heard(kind, number, let nanoseconds) = $0 else { return nil }
             return nanoseconds
         }
     }
 
-    /// Posts a loop of ticks, no faster than the named extension receives them.
-    func postTicks(_ count: Int, run: Int64, heardBy name: String) throws {
-        stage.activity.withLock { $0 = "waiting until \(name) receives loop \(run)" }
+    /// Posts a loop of ticks, no faster than an extension receives them.
+    func postTicks(_ count: Int, run: Int64, heardBy one: Extension) throws {
+        stage.activity.withLock { $0 = "waiting until \(one.name) receives loop \(run)" }
         for number in 1...Int64(count) {
             let wantsAnswer = number.isMultiple(of: 256)
             try center.post(Tick(run: run, number: number - 1, mark: wantsAnswer ? 1 : 0))
             guard wantsAnswer else { continue }
-            try inbox.take(from: name, on: stage) { if case .reached(number - 1) = $0 { () } else { nil } }
+            try inbox.take(from: one.name, running: one) { if case .reached(number - 1) = $0 { () } else { nil } }
         }
     }
 
@@ -107,8 +149,8 @@ final class DemoHost {
         ticks[run] = count
         try center.post(Tick.end(of: run))
         let find = { (what: Answer.What) -> TickRun? in if case .ticked(let found) = what { found } else { nil } }
-        var runs = [("host", try ownRuns.take(from: "host", on: stage, find))]
-        for (name, _) in extensions { runs.append((name, try inbox.take(from: name, on: stage, find))) }
+        var runs = [("host", try ownRuns.take(from: "host", find))]
+        for one in extensions { runs.append((one.name, try inbox.take(from: one.name, running: one, find))) }
         return runs
     }
 
@@ -116,11 +158,10 @@ final class DemoHost {
     func finish() throws {
         stage.activity.withLock { $0 = "waiting for the extensions' reports" }
         try center.post(Finished())
-        for (name, process) in extensions {
-            reports[name] = try inbox.take(from: name, on: stage) { if case .report(let all) = $0 { all } else { nil } }
-            stage.forget(process)
-            let ending = process.waitUntilEnded()
-            guard ending == .exited(0) else { throw Failure("\(name) \(ending)") }
+        for one in extensions {
+            let ending = try blocking { await one.lifecycle.reduce(nil) { $1 } }
+            guard ending == .exited(status: 0) else { throw Failure("\(one.name): \(ending as Any), not status 0") }
+            reports[one.name] = try inbox.take(from: one.name) { if case .report(let all) = $0 { all } else { nil } }
         }
         reports["host"] = notebook.observations
         for token in tokens { token.cancel() }

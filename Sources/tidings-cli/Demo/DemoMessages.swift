@@ -75,9 +75,34 @@ struct Finished: Center.Message {
     static let name: Center.Name = "tidings.demo.finished"
 }
 
+/// The last will of lyrics.
+struct LyricsDied: Center.Message {
+    static let name: Center.Name = "tidings.demo.lyricsDied"
+    var number = 0
+}
+
 /// The kinds of notifications that an extension observes, besides ticks.
 enum Kind: String, Codable, CaseIterable {
-    case track, artwork, state
+    case track, artwork, state, will
+}
+
+/// From an extension to the host: may it observe? The host replies when it posts nothing, so that it knows what the
+/// extension should receive.
+struct Admission: Center.Request {
+    typealias Reply = Bool
+    static let name: Center.Name = "tidings.demo.admission"
+}
+
+/// From the host to lyrics.
+struct Lines: Center.Request {
+    struct Reply: Codable {
+        var text: String
+        var pid: Int32
+    }
+    static let name: Center.Name = "tidings.demo.lines"
+    var title: String
+    /// The process with this ID is killed while it answers.
+    var target: Int32
 }
 
 /// From an extension to the host.
@@ -85,8 +110,6 @@ struct Answer: Center.Message {
     static let name: Center.Name = "tidings.demo.answer"
 
     enum What: Codable {
-        /// All registrations of the extension have returned.
-        case registered
         /// A notification has arrived, that many nanoseconds after it was posted.
         case heard(Kind, number: Int, nanoseconds: UInt64)
         /// A tick that requests an answer has arrived.
@@ -98,7 +121,6 @@ struct Answer: Center.Message {
     }
 
     var observer: String
-    var pid: Int32
     var what: What
 }
 

@@ -19,6 +19,9 @@ final class TemporaryFile {
         close(descriptor)
     }
 
+    /// The path for other processes, while this one has the file open.
+    var path: String { "/proc/\(getpid())/fd/\(descriptor)" }
+
     /// The number at the file's beginning; 0 if none was written.
     var number: Int {
         var number: Int64 = 0

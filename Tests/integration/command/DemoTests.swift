@@ -12,18 +12,25 @@ struct DemoTests {
         let outcome = try await tidings("demo", in: directory)
         #expect(outcome.status == 0, "\(outcome.output.joined(separator: "\n"))")
         #expect(outcome.errors == [])
+        for words in ["the last will of lyrics", "the request has survived"] {
+            #expect(outcome.output.contains { $0.contains(words) })
+        }
         #expect(outcome.output.last?.contains("every promise kept") == true)
         #expect(directory.files.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(10)))
-    func leavesNothingWhenInterrupted() async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGTERM, SIGKILL])
+    func leavesNothingWhenEndedMidway(by signal: Int32) async throws {
         let directory = try CenterDirectory()
         let demo = try Invocation(["demo", "--hold"], in: directory)
         _ = await demo.output.first { $0.contains("scrobbler") }
-        demo.send(SIGINT)
-        expectEqual(await demo.ending(), 1)
-        expect(await demo.errors.all()) { lines in lines.contains { $0.contains("interrupted") } }
+        demo.send(signal)
+        expectEqual(await demo.ending(), signal == SIGKILL ? -SIGKILL : 1)
+        // This is the end of the output: each process that could write there has ended.
+        _ = await demo.output.all()
+        expect(await demo.errors.all()) { lines in
+            signal == SIGKILL ? lines.isEmpty : lines.count == 1 && lines[0].contains("interrupted")
+        }
         #expect(directory.files.isEmpty)
     }
 }
