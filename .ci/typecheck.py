@@ -64,7 +64,8 @@ def built_c(root, modules, code, program):
 
 
 def headers(root):
-    return ["-I", os.path.join(root, "CShim/include"), "-I", os.path.join(root, "CShim/notify/include")]
+    return [option for folder in ("include", "extensions/include", "notify/include")
+            for option in ("-I", os.path.join(root, "CShim", folder))]
 
 
 def run(options, imports, code):

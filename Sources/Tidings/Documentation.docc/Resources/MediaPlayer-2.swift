@@ -1,0 +1,47 @@
+import Glibc
+import MediaPlayerMessages
+import Synchronization
+import Tidings
+import TidingsExtensions
+
+/// A media player with three extensions. MediaPlayer SECONDS: plays that long, then prints what happened.
+@main struct MediaPlayer {
+    static let scrobbled = Mutex(0)
+
+    static func main() async {
+        do {
+            try await play(seconds: CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 5)
+        } catch {
+            print("MediaPlayer: \(error)")
+            exit(1)
+        }
+    }
+
+    private static func play(seconds: Int) async throws {
+        let host = try ExtensionHost(broadcast: .sealed(named: "player"))
+        try await host.serve(Length.self) { request, caller in 10 * request.title.count }
+        let token = try host.broadcast.addObserver(for: Scrobbled.self) { scrobble in
+            scrobbled.withLock { $0 = max($0, scrobble.count) }
+        }
+
+        let folder = CommandLine.arguments[0].split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        func launch(
+            _ name: String, _ grants: [Grant], _ configuration: [LaunchSpecification.InitialState] = []
+        ) async throws -> Extension {
+            try await host.launch(
+                .init(
+                    executable: (folder + [name[...]]).joined(separator: "/"), grants: grants,
+                    configuration: configuration,
+                    restart: .always(backoff: .constant(.milliseconds(10)), limit: 1_000_000),
+                    limits: .init(openFiles: 64, payload: 8 << 20)))
+        }
+        let lyrics = try await launch(
+            "MediaPlayerLyrics", [.observes(TrackStarted.self), .serves(Lines.self), .requests(Length.self)])
+        let scrobbler = try await launch(
+            "media-player-scrobbler", [.observes(TrackStarted.self), .posts(Scrobbled.self)])
+        let artwork = try await launch("MediaPlayerArtwork", [.serves(Render.self)], [.message(Palette(colour: 7))])
+        print("playing")
+        await host.stopAll(timeout: .seconds(2))
+        token.cancel()
+    }
+}

@@ -1,0 +1,14 @@
+import Tidings
+
+/// The host tells all extensions what is playing.
+public struct TrackStarted: SharedNotificationCenter.Message {
+    public var title: String
+    public var number: Int
+    public init(title: String, number: Int) { (self.title, self.number) = (title, number) }
+}
+
+/// The scrobbler, a program in C, tells the host what it has counted.
+public struct Scrobbled: SharedNotificationCenter.Message {
+    public static let name: SharedNotificationCenter.Name = "com.example.player.scrobbled"
+    public var count: Int
+}

@@ -1,0 +1,1 @@
+../../../../Examples/Sources/MediaPlayer/Messages/Messages.swift
