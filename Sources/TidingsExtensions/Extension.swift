@@ -255,5 +255,5 @@ public final class Extension: Sendable {
 }
 
 extension SharedNotificationError {
-    fileprivate var isOfAnEndedServer: Bool { [.noServer, .serverEnded, .removed, .notACenter].contains(code) }
+    fileprivate var isOfAnEndedServer: Bool { [.noServer, .serverEnded].contains(code) || isOfADamagedCenter }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Tidings
 
 /// The private center of one start of an extension, and the host's part in it: the relay, the servers, the requests.
@@ -119,9 +120,9 @@ final class PrivateCenter: Sendable {
         }
     }
 
-    /// Ends the process if the error says that the center is damaged. No process removes a sealed center.
+    /// Ends the process if the error says that the center is damaged.
     private func report(_ error: SharedNotificationError) {
-        if [.notACenter, .removed].contains(error.code) { fail(error) }
+        if error.isOfADamagedCenter { fail(error) }
     }
 
     /// Ends what never had a process.
@@ -157,6 +158,14 @@ final class PrivateCenter: Sendable {
             try? await Task.sleep(for: .seconds(1))
             for cancel in state.withLock({ Array($0.requests.values) }) { cancel() }
         }
+    }
+}
+
+extension SharedNotificationError {
+    /// Whether a private center is damaged. No process removes a sealed center, and the host has made it, with the
+    /// host's version of the format. `EBADF`: the host is not a participant any more.
+    var isOfADamagedCenter: Bool {
+        [.notACenter, .removed, .incompatibleVersion, .system(EBADF)].contains(code)
     }
 }
 

@@ -75,6 +75,12 @@ struct ExtensionPeer: TidingsExtension {
             try host.ready()
             try spoil("spoils")
             try await forever()
+        case "spoilsWord":
+            let place = Int(CommandLine.arguments[2])!
+            try spoil("spoils", place..<place + 8)
+            // The host has not made a request yet.
+            try host.ready()
+            try await forever()
         case "spoilsBeforeReady":
             try spoil("spoils")
             try await forever()
@@ -135,6 +141,9 @@ struct ExtensionPeer: TidingsExtension {
                 kill(getpid(), SIGKILL)
             case "fillAndKill":
                 do { while true { try host.post(name: "filler") } } catch { kill(getpid(), SIGKILL) }
+            case "spoil":
+                let place = Int(words[1])!
+                try spoil("spoils", place..<place + 8)
             case "secret":
                 do { try host.post(Secret(number: 0)) } catch let error as ExtensionError { return "\(error.code)" }
                 return "posted"
@@ -194,17 +203,17 @@ struct ExtensionPeer: TidingsExtension {
         return pid
     }
 
-    /// Overwrites each writable mapping of the center of that name.
-    private func spoil(_ name: String) throws {
+    /// Overwrites bytes of each writable mapping of the center of that name.
+    private func spoil(_ name: String, _ range: Range<Int> = 0..<1 << 20) throws {
         // Not `String(contentsOfFile:)`, which reads only the beginning of a long file of `/proc`.
         var isSpoiled = false
         let maps = try FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps")).readToEnd() ?? Data()
         for line in String(decoding: maps, as: UTF8.self).split(separator: "\n")
         where line.contains("/memfd:\(name)") && line.contains(" rw-s ") {
             let ends = line.prefix { $0 != " " }.split(separator: "-").map { UInt(String($0), radix: 16)! }
-            let length = min(Int(ends[1] - ends[0]), 1 << 20)
             let start = UnsafeMutableRawPointer(bitPattern: ends[0])
-            let bytes = UnsafeMutableRawBufferPointer(start: start, count: length)
+            let all = UnsafeMutableRawBufferPointer(start: start, count: Int(ends[1] - ends[0]))
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: all[range.clamped(to: all.indices)])
             var state: UInt64 = 88_172_645_463_325_252
             for index in bytes.indices {
                 state ^= state << 13

@@ -32,6 +32,41 @@ struct HostileTests {
         expectEqual(try await sibling.command("echo a"), "a")
     }
 
+    /// Words without which the host cannot go on: the version of the format, and the host's entry of participants.
+    @Test(arguments: [8, 8192])
+    func aSpoiledWordEndsThatLaunch(at place: Int) async throws {
+        var specification = Stage.specification("spoilsWord", "\(place)")
+        specification.name = "spoils"
+        let stage = try Stage()
+        do {
+            let one = try await stage.host.launch(specification)
+            let events = Task { await one.allEvents() }
+            while one.processIdentifier != nil {
+                try? one.post(Volume(level: 1))
+                _ = try? await one.request(Command("pid"), timeout: .milliseconds(20))
+            }
+            expectEqual(await events.value.last, .crashed(signal: SIGKILL))
+        } catch let error as ExtensionError {
+            // The damage was noticed before the host had read that the extension is ready.
+            expectEqual(error.code, .center)
+        }
+        withExtendedLifetime(stage) {}
+    }
+
+    @Test func aHostThatHasLostItsPlaceForRequestsEndsThatLaunch() async throws {
+        let stage = try Stage()
+        var specification = Stage.specification("commands")
+        specification.name = "spoils"
+        let one = try await stage.host.launch(specification)
+        let events = Task { await one.allEvents() }
+        // The fourth participant, at a distance of 128 bytes each: host, extension, its server, requests of the host.
+        while one.processIdentifier != nil {
+            _ = try? await one.request(Command("spoil \(8192 + 3 * 128)"), timeout: .milliseconds(20))
+        }
+        expectEqual(await events.value.last, .crashed(signal: SIGKILL))
+        withExtendedLifetime(stage) {}
+    }
+
     @Test func requestsThatGetNoGoodReply() async throws {
         let stage = try Stage()
         let silent = try await stage.host.launch(Stage.specification("neverReplies"))
