@@ -28,10 +28,59 @@ struct Numbers: Center.Request {
     var text: String
 }
 
+/// Likewise of `Lookup`.
+struct LookupOfNumbers: Center.Request {
+    static let name = Lookup.name
+    typealias Reply = [Int]
+    var word: String
+}
+
 @main
 enum Main {
     static func main() async throws {
-        guard CommandLine.arguments[1] == "host" else { return await ExtensionPeer.main() }
+        switch CommandLine.arguments[1] {
+        case "host": try await beHost()
+        case "hostOfKeeper": try await beHostOfKeeper()
+        default: await ExtensionPeer.main()
+        }
+    }
+
+    /// Prints how extensions that keep descriptors end, and what a sibling replies. Returns when this process has no
+    /// more descriptors than after the first of them.
+    private static func beHostOfKeeper() async throws {
+        let host = try ExtensionHost(broadcast: .sealed(named: "broadcast"))
+        func specification(_ arguments: String...) -> LaunchSpecification {
+            .init(
+                executable: CommandLine.arguments[0], arguments: arguments, name: arguments[0],
+                grants: [.observes(Track.self), .serves(Command.self), .posts(Liked.self)],
+                limits: .init(openFiles: 4096), readyTimeout: .seconds(60))
+        }
+        func descriptors() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) ?? ""
+            }
+        }
+        let sibling = try await host.launch(specification("commands"))
+        var before: Int?
+        for _ in 0..<3 {
+            var report = ""
+            do { _ = try await host.launch(specification("keepsDescriptors", "neverReady")) } catch let error
+                as ExtensionError
+            { report = "\(error.code)" }
+            let keeper = try await host.launch(specification("keepsDescriptors"))
+            report += try await " " + sibling.request(Command(text: "echo a"))
+            await keeper.stop()
+            for await event in keeper.lifecycle { report += " \(event)" }
+            // A private center is closed when its threads have ended.
+            while try descriptors().contains(where: { $0.contains("keepsDescriptors") }) { await Task.yield() }
+            if let before { while try descriptors().count > before { await Task.yield() } }
+            before = try before ?? descriptors().count
+            print(report)
+        }
+        withExtendedLifetime(host) {}
+    }
+
+    private static func beHost() async throws {
         let host = try ExtensionHost(broadcast: .sealed(named: "broadcast"))
         var likes = try host.broadcast.messages(of: Liked.self).register()
         let one = try await host.launch(
@@ -71,6 +120,16 @@ struct ExtensionPeer: TidingsExtension {
         case "floods":
             try host.ready()
             while !Task.isCancelled { try? host.center.post(Secret(number: 0)) }
+        case "fillsItsCenter":
+            let server = try host.serve(Command.self) { _, _ in "here" }
+            var volumes = try host.center.messages(of: Volume.self).register()
+            try host.ready()
+            _ = await volumes.next()
+            do { while true { try host.post(Secret(number: 0)) } } catch let error as SharedNotificationError
+                where error.code == .full
+            {}
+            try await forever()
+            server.cancel()
         case "spoils":
             try host.ready()
             try spoil("spoils")
@@ -92,6 +151,16 @@ struct ExtensionPeer: TidingsExtension {
             try host.ready()
             try await forever()
             server.cancel()
+        case "servesTwice":
+            let first = try host.serve(Command.self) { _, _ in "first" }
+            let second = try host.serve(Command.self) { _, _ in "second" }
+            var volumes = try host.center.messages(of: Volume.self).register()
+            try host.ready()
+            _ = await volumes.next()
+            first.cancel()
+            try host.post(Liked(title: "first has ended"))
+            try await forever()
+            second.cancel()
         case "repliesGarbage":
             let server = try host.serve(Numbers.self) { _, _ in [1, 2, 3] }
             try host.ready()
@@ -105,10 +174,21 @@ struct ExtensionPeer: TidingsExtension {
                 var number: Int
             }
             try host.ready()
-            do { _ = try await host.request(Question(number: 1)) } catch { try host.post(Liked(title: "\(error)")) }
+            var reason = ""
+            for number in 1...Int(CommandLine.arguments[2])! {
+                do { _ = try await host.request(Question(number: number)) } catch { reason = "\(error)" }
+            }
+            try host.post(Liked(title: reason))
             try await forever()
         case "forks":
             try host.post(Liked(title: "\(try spawn(["sleep", "1000"]))"))
+            if !CommandLine.arguments.contains("neverReady") { try host.ready() }
+            try await forever()
+        case "keepsDescriptors":
+            // A process that is no member of the group has the hand-shake's socket and both centers.
+            _ = try spawn(["sleep", "1000"], keeping: try descriptors())
+            if CommandLine.arguments.contains("neverReady") { exit(0) }
+            while dup(STDIN_FILENO) >= 0 {}
             try host.ready()
             try await forever()
         case "exhaustsMemory":
@@ -124,7 +204,8 @@ struct ExtensionPeer: TidingsExtension {
     }
 
     private func obey(_ host: HostConnection) async throws {
-        let server = try host.serve(Command.self) { command, _ in
+        // Two at a time: a handler may make a request that another one has to answer.
+        let server = try host.serve(Command.self, options: .init(concurrency: 2)) { command, _ in
             let words = command.text.split(separator: " ").map(String.init)
             switch words[0] {
             case "echo": return words[1]
@@ -148,6 +229,20 @@ struct ExtensionPeer: TidingsExtension {
                 do { try host.post(Secret(number: 0)) } catch let error as ExtensionError { return "\(error.code)" }
                 return "posted"
             case "lookup": return try await host.request(Lookup(word: words[1]))
+            case "lookupPastTheCheck":
+                var refusals = try host.refusals.register()
+                do { return try await host.center.request(Lookup(word: words[1])) } catch let error
+                    as SharedNotificationError
+                {
+                    var refusal = await refusals.next()!
+                    // The report of an earlier request may come this late.
+                    if refusal.count == 1 { refusal = await refusals.next()! }
+                    return "\(error.code), \(refusal.grant) \(refusal.count)"
+                }
+            case "lookupLarge":
+                return try await host.request(Lookup(word: String(repeating: "x", count: Int(words[1])!)))
+            case "lookupNumbers": return "\(try await host.request(LookupOfNumbers(word: words[1])))"
+            case "self": return try await host.center.request(Command(text: "echo \(words[1])"))
             case "exit": exit(Int32(words[1])!)
             case "kill": kill(getpid(), Int32(words[1])!)
             case "raise": throw Command.Failure(why: words[1])
@@ -157,7 +252,7 @@ struct ExtensionPeer: TidingsExtension {
             case "open": return "\(open(words[1], O_RDONLY) >= 0)"
             case "socket": return "\(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) >= 0)"
             case "large": return String(repeating: "x", count: Int(words[1])!)
-            case "descriptors": return "\(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count)"
+            case "descriptors": return "\(try descriptors().count)"
             default: throw Command.Failure(why: "no command \(command.text)")
             }
             return ""
@@ -189,7 +284,14 @@ struct ExtensionPeer: TidingsExtension {
         while true { try await Task.sleep(for: .seconds(1000)) }
     }
 
-    private func spawn(_ words: [String]) throws -> pid_t {
+    private func descriptors() throws -> [Int32] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+    }
+
+    /// - Parameter kept: descriptors that the process has too.
+    private func spawn(_ words: [String], keeping kept: [Int32] = []) throws -> pid_t {
+        // Not closed on exec.
+        for descriptor in kept { _ = fcntl(descriptor, F_SETFD, 0) }
         var pid: pid_t = 0
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
