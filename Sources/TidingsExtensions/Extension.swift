@@ -69,7 +69,7 @@ public final class Extension: Sendable {
         options: SharedNotificationCenter.RequestOptions = SharedNotificationCenter.RequestOptions()
     ) async throws -> R.Reply {
         try specification.grants.require(.serves, R.name, "request \"\(R.name)\" from extension \"\(name)\"")
-        let deadline = timeout.map { ContinuousClock.now + $0 }
+        let deadline = timeout.map { ContinuousClock.now + $0.bounded }
         var last = 0
         while true {
             let start = try await ready(after: last, deadline, R.name, waits: options.isIdempotent)
@@ -91,27 +91,45 @@ public final class Extension: Sendable {
     private func ready(
         after last: Int, _ deadline: ContinuousClock.Instant?, _ request: SharedNotificationCenter.Name, waits: Bool
     ) async throws -> Launched {
-        if let start = current, start.number > last { return start }
+        let find: @Sendable () -> Launched? = { [self] in current.flatMap { $0.number > last ? $0 : nil } }
+        if let start = find() { return start }
         guard waits else { throw unanswered(.noServer, request, "it is not ready") }
+        if let start = await wait(until: deadline, for: find) { return start }
+        try Task.checkCancellation()
+        if let deadline, deadline <= .now { throw unanswered(.timedOut, request, "it was not ready in time") }
+        throw unanswered(.noServer, request, "it has ended, and is not started again")
+    }
+
+    /// Whether that start ends in that time. In 2 s the launcher reports the end of a process, also under load.
+    private func hasEnded(_ start: Launched, within limit: Duration) async -> Bool {
+        await wait(until: .now + limit) { [self] in current === start ? nil : true } ?? false
+    }
+
+    /// Calls `find` now and after each event until it finds something. `nil`: it has not before the deadline, the end
+    /// of the extension, or the cancellation of the task.
+    private func wait<Found: Sendable>(
+        until deadline: ContinuousClock.Instant?, for find: @escaping @Sendable () -> Found?
+    ) async -> Found? {
         // It begins with the present state, so no change is lost.
         let events = lifecycle.makeAsyncIterator()
-        return try await withThrowingTaskGroup(of: Launched?.self) { [self] group in
-            group.addTask {
-                var events = events
-                while await events.next(isolation: nil) != nil {
-                    if let start = self.current, start.number > last { return start }
-                }
-                try Task.checkCancellation()
-                throw self.unanswered(.noServer, request, "it has ended, and is not started again")
+        let waiting = Task { () -> Found? in
+            var events = events
+            while true {
+                if let found = find() { return found }
+                if await events.next(isolation: nil) == nil { return find() }
             }
-            if let deadline {
-                group.addTask {
-                    try await Task.sleep(until: deadline, clock: .continuous)
-                    throw self.unanswered(.timedOut, request, "it was not ready in time")
-                }
+        }
+        let timer = deadline.map { deadline in
+            Task {
+                try await Task.sleep(until: deadline, clock: .continuous)
+                waiting.cancel()
             }
-            defer { group.cancelAll() }
-            return try await group.next()!!
+        }
+        defer { timer?.cancel() }
+        return await withTaskCancellationHandler {
+            await waiting.value
+        } onCancel: {
+            waiting.cancel()
         }
     }
 
@@ -119,27 +137,6 @@ public final class Extension: Sendable {
         _ code: SharedNotificationError.Code, _ request: SharedNotificationCenter.Name, _ reason: String
     ) -> SharedNotificationError {
         SharedNotificationError(code, message: "can't request \"\(request)\" from extension \"\(name)\": \(reason)")
-    }
-
-    /// Whether that start ends in that time. In 2 s the launcher reports the end of a process, also under load.
-    private func hasEnded(_ start: Launched, within limit: Duration) async -> Bool {
-        // It begins with the present state, so no change is lost.
-        let events = lifecycle.makeAsyncIterator()
-        let waiting = Task {
-            var events = events
-            while current === start, await events.next(isolation: nil) != nil {}
-        }
-        let timer = Task {
-            try await Task.sleep(for: limit)
-            waiting.cancel()
-        }
-        await withTaskCancellationHandler {
-            await waiting.value
-        } onCancel: {
-            waiting.cancel()
-        }
-        timer.cancel()
-        return current !== start
     }
 
     /// Posts a message to this extension alone, into its private center.

@@ -126,7 +126,7 @@ final class Launcher: @unchecked Sendable {
 
     /// Whole seconds, rounded up.
     private static func seconds(_ duration: Duration) -> UInt64 {
-        let (seconds, attoseconds) = duration.components
+        let (seconds, attoseconds) = duration.bounded.components
         return UInt64(max(1, seconds + (attoseconds > 0 ? 1 : 0)))
     }
 }

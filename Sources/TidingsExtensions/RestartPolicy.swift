@@ -44,13 +44,13 @@ public struct RestartPolicy: Hashable, Sendable {
 
         /// The first pause is `first`. Each further pause is twice the previous one, up to `longest`.
         ///
-        /// A negative duration counts as zero. After a first pause of zero, each further one is `longest`. If `longest`
-        /// is zero or short, an extension that ends soon after it is ready is started without end: no restart counts
-        /// towards the limit. For an example see ``RestartPolicy``.
+        /// A negative duration counts as zero, and more than a hundred years as a hundred years. After a first pause of
+        /// zero, each further one is `longest`. If `longest` is zero or short, an extension that ends soon after it is
+        /// ready is started without end: no restart counts towards the limit. For an example see ``RestartPolicy``.
         public static func exponential(
             from first: Duration = .milliseconds(100), upTo longest: Duration = .seconds(30)
         ) -> Backoff {
-            Backoff(first: max(.zero, min(first, longest)), longest: max(.zero, longest))
+            Backoff(first: min(first, longest).bounded, longest: longest.bounded)
         }
 
         /// All pauses have the same length, as with ``exponential(from:upTo:)`` from and up to that length. For an

@@ -22,6 +22,12 @@ enum Signal: Sendable {
     case resume
 }
 
+extension Duration {
+    /// The duration between zero and a hundred years. Every duration that a program passes goes through here: sleeping
+    /// longer, and computing with much longer ones, ends the process.
+    var bounded: Duration { min(max(.zero, self), .seconds(100 * 365 * 86_400)) }
+}
+
 extension Extension {
     /// Runs until the extension has ended and is not started again.
     func supervise(_ received: AsyncStream<Signal>) async {
@@ -59,7 +65,7 @@ private struct Supervision {
     private mutating func after(_ duration: Duration, _ signal: Signal) {
         timers.append(
             Task { [signals = one.signals] in
-                do { try await Task.sleep(for: duration) } catch { return }
+                do { try await Task.sleep(for: duration.bounded) } catch { return }
                 signals.yield(signal)
             })
     }

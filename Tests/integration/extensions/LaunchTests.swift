@@ -68,15 +68,52 @@ struct LaunchTests {
 
     @Test func launchingIsCancelled() async throws {
         let stage = try Stage()
-        let (pids, found) = AsyncStream.makeStream(of: Liked.self)
-        let task = Task {
-            for await like in try stage.likes() { found.yield(like) }
-        }
-        let launch = Task { _ = try await stage.host.launch(Stage.specification("forks")) }
-        _ = pids
+        var likes = try stage.likes()
+        var specification = Stage.specification("forks", "neverReady")
+        // Only the cancellation ends it.
+        specification.readyTimeout = .seconds(100_000)
+        let launch = Task { [specification] in _ = try await stage.host.launch(specification) }
+        let child = Int32(await likes.next()!.title)!
+        #expect(kill(child, 0) == 0)
         launch.cancel()
         await #expect(throws: CancellationError.self) { try await launch.value }
-        task.cancel()
+        await waitUntilGone(child)
+        // Before anything was started.
+        let early = Task {
+            while !Task.isCancelled { await Task.yield() }
+            _ = try await stage.host.launch(Stage.specification("commands"))
+        }
+        early.cancel()
+        await #expect(throws: CancellationError.self) { try await early.value }
+    }
+
+    @Test func durationsMayHaveAnyLength() async throws {
+        let stage = try Stage()
+        let (longest, shortest) = (Duration.seconds(Int64.max), Duration.seconds(Int64.min))
+        var specification = Stage.specification("commands", restart: .always(backoff: .constant(longest)))
+        specification.readyTimeout = longest
+        specification.limits.cpuTime = longest
+        let one = try await stage.host.launch(specification)
+        for isIdempotent in [false, true] {
+            let options = Center.RequestOptions(idempotent: isIdempotent)
+            expectEqual(try await one.request(Command("echo a"), timeout: longest, options: options), "a")
+            expectEqual(
+                await centerCode { _ = try await one.request(Command("pid"), timeout: shortest, options: options) },
+                .timedOut)
+        }
+        _ = try? await one.command("exit 1")
+        _ = await one.events { if case .restarting = $0 { true } else { false } }
+        await one.stop(timeout: longest)
+        specification.restart = .never
+        let other = try await stage.host.launch(specification)
+        kill(other.processIdentifier!, SIGSTOP)
+        let stopping = Task { await other.stop(timeout: longest) }
+        await other.stop(timeout: shortest)
+        await stopping.value
+        expectEqual(await other.allEvents(), [.crashed(signal: SIGKILL)])
+        specification.readyTimeout = shortest
+        specification.arguments = ["neverReady"]
+        expectEqual(await code { _ = try await stage.host.launch(specification) }, .notReady)
     }
 
     @Test func anExtensionIsStoppedAtAnyTime() async throws {
