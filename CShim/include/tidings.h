@@ -705,8 +705,9 @@ int tidings_presence_read(const tidings_delivery *delivery, tidings_presence *pr
 // - A reply may come in *parts*, one at a time: the server sends the next one when the caller has asked for it.
 // - A caller that cancels, closes or dies leaves nothing behind. The server of the call learns of it.
 // - A request is announced by a notification in the center's order, under a name of its own (TIDINGS_REQUESTS_PREFIX
-//   and the name). So a server sleeps as an observer does, and free servers receive requests in the order in which they
-//   were made. Request and reply are not in the ring: no call is lost, however many are in flight.
+//   and the name), also if no server serves it. So a server sleeps as an observer does, and free servers receive
+//   requests in the order in which they were made. Request and reply are not in the ring: no call is lost, however many
+//   are in flight.
 // - Server and caller need the guard of `tidings_presence_watch`: opening one starts it, unless this handle
 //   is announced or watches already.
 // - The limits: a center has four calls for each of its slots, at most 16,384, for all callers together. A peer that

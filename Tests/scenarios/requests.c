@@ -86,6 +86,12 @@ void a_call_without_a_server_is_refused_at_once(void) {
     // An observer of the records is no server. Neither is one that has ended.
     tidings_observer *observer = observer_of(center, TIDINGS_REQUESTS_PREFIX SERVICE);
     CHECK(tidings_call(caller, "x", 1, NULL, &id) == -ECONNREFUSED, "an observer");
+    // It learns of the call all the same.
+    tidings_delivery delivery;
+    OK(tidings_next(observer, 0, &delivery));
+    CHECK(delivery.kind == TIDINGS_DELIVERY_MESSAGE && delivery.size == 8 &&
+              memcmp(delivery.payload, &(uint64_t){TIDINGS__TICKET_SEARCH}, 8) == 0,
+          "kind %d, %zu bytes", delivery.kind, delivery.size);
     for (uint32_t round = 0; round < 20; round++) {
         tidings_server *server;
         OK(tidings_server_open(center, SERVICE, strlen(SERVICE), &server));

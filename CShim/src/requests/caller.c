@@ -244,6 +244,12 @@ static int not_allowed(const tidings_caller *caller) {
                          name_of(caller), caller->center->segment.name);
 }
 
+// Posts the record of a ticket. 0 or the error of the post.
+static int announce(const tidings_caller *caller, uint64_t ticket, int64_t timeout_ns) {
+    const tidings_post_options post = {.timeout_ns = timeout_ns};
+    return tidings_post(caller->publisher, &ticket, sizeof ticket, &post, NULL);
+}
+
 // Posts the call that was taken. `idle`: its state. 0: it is in flight. Under the lock.
 static int post_call(tidings_caller *caller, uint32_t index, uint64_t idle, const tidings_call_options *options,
                      uint64_t *id) {
@@ -274,8 +280,7 @@ static int post_call(tidings_caller *caller, uint32_t index, uint64_t idle, cons
         error = no_server(caller);
 #endif
     const uint64_t ticket = tidings__ticket(index, posted);
-    const tidings_post_options post = {.timeout_ns = options->timeout_ns};
-    if (!error) error = tidings_post(caller->publisher, &ticket, sizeof ticket, &post, NULL);
+    if (!error) error = announce(caller, ticket, options->timeout_ns);
     if (error) {
         // A server may have found the call by a search: then it is in flight.
         uint64_t word = posted;
@@ -355,6 +360,12 @@ int tidings_call(tidings_caller *caller, const void *payload, size_t size, const
         }
         error = prepare_call(caller, payload, size, o->format, &index, &idle);
         if (!error) error = post_call(caller, index, idle, o, id);
+    }
+    if (error == -ECONNREFUSED) {
+        // Observers of all names see calls without a server too: a host counts those that an extension may not make.
+        // Without waiting: the caller learns at once that there is no server, also if an observer holds posts back.
+        (void)announce(caller, TIDINGS__TICKET_SEARCH, 0);
+        error = no_server(caller);
     }
     pthread_mutex_unlock(&caller->lock);
     return error;
