@@ -38,7 +38,7 @@ public final class Extension: Sendable {
     /// The ID of the started process, which may be a wrapper script; `nil` if it is not ready.
     public var processIdentifier: Int32? { state.withLock { $0.isReady ? $0.present?.process.pid : nil } }
 
-    /// How many notifications of all its processes were refused for want of a grant.
+    /// How many notifications and requests of all its processes were refused for want of a grant.
     public var refusedCount: Int { state.withLock { $0.refused } }
 
     func countRefusal() {

@@ -47,7 +47,7 @@ public struct ExtensionError: Error, Hashable, Sendable, CustomStringConvertible
         /// A center failed: the private one, most often because the extension has damaged it, or the broadcast center.
         /// ``ExtensionError/underlyingError`` is its error.
         public static let center = Code("center")
-        /// No ``Grant`` of the extension allows the call. Nothing was sent.
+        /// No ``Grant`` of the extension allows the call, which was not carried out.
         public static let notGranted = Code("notGranted")
         /// The extension is not running at present, or not yet ready.
         public static let notRunning = Code("notRunning")

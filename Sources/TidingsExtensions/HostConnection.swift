@@ -72,12 +72,12 @@ public final class HostConnection: Sendable {
     /// retained. If the host is more than 1,024 messages behind, the call throws `.full`, or waits for the options'
     /// timeout first; a task calls `waitingForRoom` of ``center`` around it instead.
     ///
-    /// - Throws: ``ExtensionError`` `.notGranted` without a grant (``Grant/posts(_:)``): nothing was posted.
+    /// - Throws: ``ExtensionError`` `.notGranted` without a grant (``Grant/posts(_:)``): the host refuses the message.
     ///   `SharedNotificationError`, as `SharedNotificationCenter.post(_:options:)`.
     public func post<M: SharedNotificationCenter.Message>(
         _ message: M, options: SharedNotificationCenter.PostOptions = SharedNotificationCenter.PostOptions()
     ) throws {
-        try grants.require(.posts, M.name, "post \"\(M.name)\" to the host")
+        try require(.posts, M.name, "post \"\(M.name)\" to the host")
         try center.post(message, options: options)
     }
 
@@ -88,7 +88,7 @@ public final class HostConnection: Sendable {
         name: SharedNotificationCenter.Name, payload: SharedNotificationCenter.RawPayload = .empty,
         options: SharedNotificationCenter.PostOptions = SharedNotificationCenter.PostOptions()
     ) throws {
-        try grants.require(.posts, name, "post \"\(name)\" to the host")
+        try require(.posts, name, "post \"\(name)\" to the host")
         try center.post(name: name, payload: payload, options: options)
     }
 
@@ -104,13 +104,14 @@ public final class HostConnection: Sendable {
     /// }
     /// ```
     ///
-    /// - Throws: ``ExtensionError`` `.notGranted` without a grant (``Grant/requests(_:)``): nothing was sent. Otherwise
-    ///   as that function: `.noServer` if the host does not serve the name (``ExtensionHost/serve(_:using:)``).
+    /// - Throws: ``ExtensionError`` `.notGranted` without a grant (``Grant/requests(_:)``): the host refuses the
+    ///   request. Otherwise as that function: `.noServer` if the host does not serve the name
+    ///   (``ExtensionHost/serve(_:using:)``).
     public func request<R: SharedNotificationCenter.Request>(
         _ request: R, timeout: Duration? = nil,
         options: SharedNotificationCenter.RequestOptions = SharedNotificationCenter.RequestOptions()
     ) async throws -> R.Reply {
-        try grants.require(.requests, R.name, "request \"\(R.name)\" from the host")
+        try require(.requests, R.name, "request \"\(R.name)\" from the host")
         return try await center.request(request, timeout: timeout, options: options)
     }
 
@@ -127,10 +128,19 @@ public final class HostConnection: Sendable {
         return try center.serve(type, options: options, using: handler)
     }
 
-    /// What the host refused: what this process sent in ``center`` without a grant.
-    ///
-    /// ``post(_:options:)`` and the other functions throw in place of sending it. So only what is sent by other means
-    /// is reported here, at the counts 1, 2, 4, 8 and so on.
+    /// Without a grant, sends the host the name alone, so that it counts and reports the refusal.
+    private func require(
+        _ kind: Grant.Kind, _ name: SharedNotificationCenter.Name, _ what: @autoclosure () -> String
+    ) throws(ExtensionError) {
+        do throws(ExtensionError) { try grants.require(kind, name, what()) } catch {
+            // It fails if the host is far behind, and then has more to count than this.
+            _ = try? center.post(name: kind == .requests ? Relay.announcement(of: name) : name)
+            throw error
+        }
+    }
+
+    /// What the host refused for want of a grant: what this process posted or requested by functions of this object,
+    /// which have thrown, or by other means. Reported at the counts 1, 2, 4, 8 and so on.
     public var refusals: SharedNotificationCenter.ObservedSequence<Refusal> { center.messages(of: Refusal.self) }
 
     /// An element of ``refusals``: the host posts it into the private center.

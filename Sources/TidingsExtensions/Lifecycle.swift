@@ -35,8 +35,8 @@ extension Extension {
         case restarting(after: Duration)
         /// The limit of the ``RestartPolicy`` is reached. No further start follows.
         case gaveUp
-        /// The extension posted a notification without this grant, which was not forwarded: so many times since the
-        /// process was started.
+        /// The extension posted a notification or made a request without this grant, which was not forwarded or served:
+        /// so many times since the process was started.
         ///
         /// Reported for the counts 1, 2, 4, 8 and so on, so a flood of posts causes few events. Sixteen grants are
         /// counted separately, and all further ones together.

@@ -10,6 +10,9 @@ struct Relay {
     /// The library posts these names: a notice of presence, and the announcement of a request.
     private static let presence: SharedNotificationCenter.Name = "tidings.presence"
     private static let requests = "tidings.requests."
+    static func announcement(of request: SharedNotificationCenter.Name) -> SharedNotificationCenter.Name {
+        SharedNotificationCenter.Name(requests + request.rawValue)
+    }
     /// After so many notifications the relay lets other tasks run. After so many that it refuses, and notices of
     /// presence, it pauses for a millisecond. So a flood takes little of the host's processor time: the relay's
     /// observer is lossless, and holds the extension back meanwhile.

@@ -44,9 +44,9 @@
 extern "C" {
 #endif
 
-/// The name of a notification in the private center: the host has refused notifications that no grant names. CBOR, a
-/// map: "kind" (TIDINGS_GRANT_POSTS or TIDINGS_GRANT_REQUESTS), "notification" the refused name, "count" how many of
-/// that name were refused. Comes at the counts 1, 2, 4, 8 …
+/// The name of a notification in the private center: the host has refused notifications or requests that no grant
+/// names. CBOR, a map: "kind" (TIDINGS_GRANT_POSTS or TIDINGS_GRANT_REQUESTS), "notification" the refused name, "count"
+/// how many of that name were refused. Comes at the counts 1, 2, 4, 8 …
 #define TIDINGS_EXTENSION_REFUSED "tidings.extension.refused"
 
 typedef struct tidings_extension tidings_extension;  ///< the connection to the host
@@ -95,9 +95,9 @@ bool tidings_extension_is_granted(const tidings_extension *extension, uint8_t ki
 int tidings_extension_ready(tidings_extension *extension);
 
 /// Posts into the private center; the host posts the notification into the broadcast center. -EPERM: no
-/// TIDINGS_GRANT_POSTS has the name; nothing was posted. `options` (or NULL) and other errors as `tidings_post`. The
-/// host is a lossless observer of the private center: -EAGAIN if it is a whole ring behind, unless the options have a
-/// timeout.
+/// TIDINGS_GRANT_POSTS has the name; the host was sent the name alone, and counts and reports the refusal. `options`
+/// (or NULL) and other errors as `tidings_post`. The host is a lossless observer of the private center: -EAGAIN if it
+/// is a whole ring behind, unless the options have a timeout.
 /// Bound and waiting: as `tidings_post`, and a comparison with each grant.
 int tidings_extension_post(tidings_extension *extension, const char *name, size_t name_length, const void *payload,
                            size_t size, const tidings_post_options *options);

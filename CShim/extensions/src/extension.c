@@ -114,17 +114,19 @@ int tidings_extension_ready(tidings_extension *extension) {
 
 int tidings_extension_post(tidings_extension *extension, const char *name, size_t name_length, const void *payload,
                            size_t size, const tidings_post_options *options) {
-    if (!tidings_extension_is_granted(extension, TIDINGS_GRANT_POSTS, name, name_length)) {
-        char what[TIDINGS_NAME_MAX + 32];
-        const int shown = name_length < TIDINGS_NAME_MAX ? (int)name_length : TIDINGS_NAME_MAX;
-        (void)snprintf(what, sizeof what, "post \"%.*s\" to the host", shown, name);
-        return fail(-EPERM, what, "add a grant that posts this name to the launch");
-    }
+    const bool granted = tidings_extension_is_granted(extension, TIDINGS_GRANT_POSTS, name, name_length);
     _Alignas(8) char memory[TIDINGS_PUBLISHER_SIZE_MAX];
     tidings_publisher *publisher;
-    const int error = tidings_publisher_place(extension->private_center, name, name_length, NULL, 0, memory,
-                                              sizeof memory, &publisher);
-    return error ? error : tidings_post(publisher, payload, size, options, NULL);
+    int error = tidings_publisher_place(extension->private_center, name, name_length, NULL, 0, memory, sizeof memory,
+                                        &publisher);
+    // Without a grant the host receives the name alone: it counts and reports the refusal.
+    if (!error)
+        error = tidings_post(publisher, granted ? payload : NULL, granted ? size : 0, granted ? options : NULL, NULL);
+    if (granted) return error;
+    char what[TIDINGS_NAME_MAX + 32];
+    const int shown = name_length < TIDINGS_NAME_MAX ? (int)name_length : TIDINGS_NAME_MAX;
+    (void)snprintf(what, sizeof what, "post \"%.*s\" to the host", shown, name);
+    return fail(-EPERM, what, "add a grant that posts this name to the launch");
 }
 
 int tidings_extension_descriptor(const tidings_extension *extension) { return extension->socket; }

@@ -87,16 +87,23 @@ struct GrantTests {
         #expect(all.suffix(2) == [.refused(.posts(Liked.self), count: 1), .crashed(signal: 9)], "\(all)")
     }
 
-    @Test func whatHasNoGrantThrows() async throws {
+    @Test func whatHasNoGrantThrowsAndIsCounted() async throws {
         let stage = try Stage()
         try await stage.host.serve(Lookup.self) { request, _ in request.word }
         let one = try await stage.commands()
+        var events = one.lifecycle.makeAsyncIterator()
+        _ = await events.next()
         expectEqual(try await one.command("secret"), "notGranted")
+        expectEqual(await events.next(), .refused(.posts(Secret.self), count: 1))
         await #expect(throws: SharedNotificationError.self) { _ = try await one.command("lookup a") }
+        expectEqual(await events.next(), .refused(.requests(Lookup.self), count: 1))
+        // Past the check of `HostConnection`. Both sides learn it.
+        expectEqual(try await one.command("lookupPastTheCheck a"), "noServer, requests \"Lookup\" 2")
+        expectEqual(await events.next(), .refused(.requests(Lookup.self), count: 2))
+        expectEqual(one.refusedCount, 3)
         let refused = try await one.command("broadcast")
         #expect(refused.contains("can't observe the broadcast center"))
         expectEqual(await code { _ = try await one.request(Lookup(word: "a")) }, .notGranted)
-        expectEqual(one.refusedCount, 0)
     }
 
     @Test func notificationsWithoutGrantAreRefusedAndCounted() async throws {
