@@ -15,7 +15,7 @@ public final class Extension: Sendable {
         /// The present start, from the start of its process to its end.
         var present: Launched?
         var isReady = false
-        var refused = 0
+        var (refused, undecodable) = (0, 0)
         var first: CheckedContinuation<Void, any Error>?
         var ends: [CheckedContinuation<Void, Never>] = []
         var hasEnded = false
@@ -41,8 +41,15 @@ public final class Extension: Sendable {
     /// How many notifications and requests of all its processes were refused for want of a grant.
     public var refusedCount: Int { state.withLock { $0.refused } }
 
+    /// How many requests, and notices of presence, of all its processes did not decode.
+    public var undecodableCount: Int { state.withLock { $0.undecodable } }
+
     func countRefusal() {
         state.withLock { $0.refused += 1 }
+    }
+
+    func countUndecodable() {
+        state.withLock { $0.undecodable += 1 }
     }
 
     // MARK: Messages

@@ -42,16 +42,20 @@ extension Extension {
         /// counted separately, and all further ones together.
         case refused(Grant, count: Int)
         /// The host could not forward a notification of this name, which the extension has a grant to post: it is too
-        /// large for the broadcast center, or that center had no room for a second. The count is that of all such
-        /// notifications since the process was started; reported for the counts 1, 2, 4, 8 and so on.
+        /// large for the broadcast center, or that center had no room for a second. Counted and reported as
+        /// ``refused(_:count:)``.
         case notForwarded(SharedNotificationCenter.Name, SharedNotificationError, count: Int)
+        /// A request of this name did not decode as the type that the host serves, and its caller has been told. Or a
+        /// process of the extension has invented a notice of presence (`tidings.presence`). Counted and reported as
+        /// ``refused(_:count:)``; `onDiagnostic` of the broadcast center receives the errors of those reported.
+        case undecodable(SharedNotificationCenter.Name, count: Int)
         /// So many events were dropped here, because the iterator was not asked for them: 64 wait at most.
         case missed(Int)
 
         /// Whether it says what state the extension is in.
         fileprivate var isState: Bool {
             switch self {
-            case .refused, .notForwarded, .missed: false
+            case .refused, .notForwarded, .undecodable, .missed: false
             default: true
             }
         }
@@ -66,7 +70,7 @@ extension Extension {
     /// ```
     ///
     /// Each iterator has a beginning of its own: it first yields the latest event before it was made, except
-    /// ``Event/refused(_:count:)``, and then each later event, in order. The sequence ends after the last event of an
+    /// those with a count, and then each later event, in order. The sequence ends after the last event of an
     /// extension that is not started again, or if the iterating task is cancelled.
     public struct Lifecycle: AsyncSequence, Sendable {
         let feed: LifecycleFeed

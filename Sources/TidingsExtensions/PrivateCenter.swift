@@ -34,10 +34,21 @@ final class PrivateCenter: Sendable {
                 maximumPayloadSize: specification.limits.payload, slots: 1024, participants: 32, observers: 64,
                 names: 1024))
         for each in specification.configuration { try each.set(center) }
-        // What the extension does to its center is reported as for the host's own center. It ends the process if the
-        // center cannot be used any more.
-        center.onDiagnostic = { [broadcast = one.core.broadcast] diagnostic in
-            if case .dispatchFailed(let error) = diagnostic { fail(error) } else { broadcast.onDiagnostic?(diagnostic) }
+        // What the extension does to its center is reported as for the host's own center, and not without limit. It ends
+        // the process if the center cannot be used any more.
+        let tally = Locked(Tally<SharedNotificationCenter.Name?>())
+        center.onDiagnostic = { [weak one, broadcast = one.core.broadcast] diagnostic in
+            var name: SharedNotificationCenter.Name?
+            switch diagnostic {
+            case .dispatchFailed(let error): return fail(error)
+            case .undecodable(let notification, _):
+                name = notification.name
+                one?.countUndecodable()
+            default: break
+            }
+            guard let count = tally.withLock({ $0.count(name) }) else { return }
+            if let name { one?.lifecycle.feed.emit(.undecodable(name, count: count)) }
+            broadcast.onDiagnostic?(diagnostic)
         }
         // Lossless: an extension that posts faster than the host forwards is held back, and loses nothing.
         let posts = try center.deliveries(ofNames: .all, options: .init(lossless: true), bufferSize: 64).register()

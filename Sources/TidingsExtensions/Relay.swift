@@ -17,17 +17,14 @@ struct Relay {
     /// presence, it pauses for a millisecond. So a flood takes little of the host's processor time: the relay's
     /// observer is lossless, and holds the extension back meanwhile.
     private static let pauseAfter = 64
-    /// How many grants are counted separately. Further ones are counted together.
-    private static let most = 16
 
     private let one: Extension
     private let center: SharedNotificationCenter
     private let broadcast: SharedNotificationCenter
     private let fail: @Sendable (SharedNotificationError) -> Void
     private let granted, requestable: Set<SharedNotificationCenter.Name>
-    private var counts: [Grant: Int] = [:]
-    private var others = 0
-    private var failed = 0
+    private var refusals = Tally<Grant>()
+    private var failures = Tally<SharedNotificationCenter.Name>()
     private var taken = 0
     private var slowed = 0
 
@@ -131,28 +128,15 @@ struct Relay {
                     options: .init(subject: notification.envelope.subject))
             }
         } catch let error as SharedNotificationError {
-            failed += 1
-            if Self.isReported(failed) {
-                one.lifecycle.feed.emit(.notForwarded(notification.name, error, count: failed))
-            }
+            guard let count = failures.count(notification.name) else { return }
+            one.lifecycle.feed.emit(.notForwarded(notification.name, error, count: count))
         } catch {}
     }
-
-    /// Whether a count is a power of two: a flood of refusals is few reports.
-    private static func isReported(_ count: Int) -> Bool { count & (count - 1) == 0 }
 
     private mutating func refuse(_ grant: Grant) async {
         await slow()
         one.countRefusal()
-        let count: Int
-        if counts[grant] == nil, counts.count >= Self.most {
-            others += 1
-            count = others
-        } else {
-            counts[grant, default: 0] += 1
-            count = counts[grant]!
-        }
-        guard Self.isReported(count) else { return }
+        guard let count = refusals.count(grant) else { return }
         one.lifecycle.feed.emit(.refused(grant, count: count))
         // If the extension holds its own center full, it has no need to know.
         try? center.post(HostConnection.Refusal(grant, count: count))

@@ -89,16 +89,22 @@ struct HostileTests {
         expectEqual(try await small.command("large 1000").count, 1000)
     }
 
-    @Test func aRequestThatIsGarbage() async throws {
+    @Test func requestsThatAreGarbageAreCountedAndReportedSeldom() async throws {
         let stage = try Stage()
         try await stage.host.serve(Lookup.self) { request, _ in request.word }
-        stage.host.broadcast.onDiagnostic = { _ in }
+        let (reports, reported) = AsyncStream.makeStream(of: String.self)
+        stage.host.broadcast.onDiagnostic = { reported.yield("\($0)") }
         var likes = try stage.likes()
-        let one = try await stage.host.launch(
-            Stage.specification("asksGarbage", grants: [.posts(Liked.self), .requests(Lookup.self)]))
+        let specification = Stage.specification(
+            "asksGarbage", "100", grants: [.posts(Liked.self), .requests(Lookup.self)])
+        let one = try await stage.host.launch(specification)
         let title = await likes.next()!.title
         #expect(title.contains("does not decode as Lookup"))
         await one.stop()
+        expectEqual(one.undecodableCount, 100)
+        reported.finish()
+        // The 1st, 2nd, 4th, 8th, 16th, 32nd and 64th.
+        expectEqual(await reports.reduce(0) { count, _ in count + 1 }, 7)
     }
 
     @Test func floodsThatAreForwardedLeaveOtherTasksRunning() async throws {
