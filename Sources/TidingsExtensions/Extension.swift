@@ -62,6 +62,9 @@ public final class Extension: Sendable {
     ///   to be ready. If the extension ends without a reply, the request is made again to the next process;
     /// - any other request throws `.noServer` at once, or `.serverEnded` if the extension ends without a reply.
     ///
+    /// While the private center has no room, because the extension floods it or the host is behind with forwarding, the
+    /// request waits within its timeout, and then throws `.full`.
+    ///
     /// If the extension is alive and does not serve the name, the request throws `.noServer`, if idempotent after up to
     /// 2 s, in which the end of the process may be reported.
     ///

@@ -34,8 +34,8 @@ final class PrivateCenter: Sendable {
                 maximumPayloadSize: specification.limits.payload, slots: 1024, participants: 32, observers: 64,
                 names: 1024))
         for each in specification.configuration { try each.set(center) }
-        // What the extension does to its center is reported as for the host's own center, and not without limit. It ends
-        // the process if the center cannot be used any more.
+        // What the extension does to its center is reported as for the host's own center, and not without limit. It
+        // ends the process if the center cannot be used any more.
         let tally = Locked(Tally<SharedNotificationCenter.Name?>())
         center.onDiagnostic = { [weak one, broadcast = one.core.broadcast] diagnostic in
             var name: SharedNotificationCenter.Name?
@@ -97,7 +97,7 @@ final class PrivateCenter: Sendable {
     func request<R: SharedNotificationCenter.Request>(
         _ request: R, timeout: Duration?, _ options: SharedNotificationCenter.RequestOptions
     ) async throws -> R.Reply {
-        let task = Task { [center] in try await center.request(request, timeout: timeout, options: options) }
+        let task = Task { [center] in try await Self.request(request, in: center, timeout: timeout, options) }
         let id = state.withLock { state -> Int? in
             guard !state.isOver else { return nil }
             state.lastRequest += 1
@@ -119,6 +119,27 @@ final class PrivateCenter: Sendable {
             throw SharedNotificationError(
                 .serverEnded,
                 message: "can't get a reply to \"\(R.name)\" from extension \"\(one.name)\": it has ended")
+        }
+    }
+
+    /// Makes a request, again after pauses while the center has no room: the relay is a lossless observer of it, and
+    /// may be behind on a busy machine, or while the broadcast center has no room. The host's own requests don't fail
+    /// for that.
+    private static func request<R: SharedNotificationCenter.Request>(
+        _ request: R, in center: SharedNotificationCenter, timeout: Duration?,
+        _ options: SharedNotificationCenter.RequestOptions
+    ) async throws -> R.Reply {
+        let deadline = timeout.map { ContinuousClock.now + $0.bounded }
+        var pause = Duration.milliseconds(1)
+        while true {
+            let left = deadline.map { max(.zero, ContinuousClock.now.duration(to: $0)) }
+            do {
+                return try await center.request(request, timeout: left, options: options)
+            } catch let error as SharedNotificationError where error.code == .full {
+                if let left, left <= pause { throw error }
+            }
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(10))
         }
     }
 

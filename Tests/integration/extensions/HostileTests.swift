@@ -118,6 +118,48 @@ struct HostileTests {
         await stage.host.stopAll(timeout: .zero)
     }
 
+    @Test func aRequestWaitsWhileTheHostIsBehind() async throws {
+        // Nothing is forwarded, because a lossless observer of the broadcast center does not go on.
+        let stage = try Stage(broadcast: .init(slots: 256))
+        let secrets = try stage.host.broadcast.deliveries(
+            of: Secret.self, options: .init(lossless: true), bufferSize: 1
+        ).register()
+        let specification = Stage.specification("fillsItsCenter", grants: [.posts(Secret.self), .serves(Command.self)])
+        let one = try await stage.host.launch(specification)
+        // The first request of a name takes longer to make.
+        expectEqual(try await one.command("who"), "here")
+        var full: SharedNotificationError?
+        while full?.code != .full {
+            do { try one.post(Volume(level: 1)) } catch { full = error.underlyingError }
+        }
+        let (encodings, encoded) = AsyncStream.makeStream(of: Void.self)
+        let reply = Task { try await one.request(SignallingCommand(text: "", encoded: encoded), timeout: .seconds(60)) }
+        for await _ in encodings { break }
+        let draining = Task { for await _ in secrets {} }
+        expectEqual(try await reply.value, "here")
+        draining.cancel()
+    }
+
+    /// A `Command` that tells when it is encoded, which is just before the request is made.
+    private struct SignallingCommand: Center.Request {
+        static let name = Command.name
+        typealias Reply = String
+        var text: String
+        var encoded: AsyncStream<Void>.Continuation?
+
+        enum CodingKeys: CodingKey { case text }
+
+        init(text: String, encoded: AsyncStream<Void>.Continuation) {
+            (self.text, self.encoded) = (text, encoded)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            encoded?.yield()
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(text, forKey: .text)
+        }
+    }
+
     @Test(.enabled(if: !isSanitized, "a sanitizer's own memory is over any limit"))
     func limitsAreEnforced() async throws {
         let stage = try Stage()

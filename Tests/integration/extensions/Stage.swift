@@ -29,8 +29,8 @@ let isSanitized = getenv("TSAN_OPTIONS") != nil || getenv("ASAN_OPTIONS") != nil
 struct Stage {
     let host: ExtensionHost
 
-    init() throws {
-        host = try ExtensionHost(broadcast: .sealed(named: "broadcast"))
+    init(broadcast configuration: Center.Configuration = .init()) throws {
+        host = try ExtensionHost(broadcast: .sealed(named: "broadcast", configuration: configuration))
     }
 
     static var bin: URL {
@@ -38,6 +38,16 @@ struct Stage {
         return URL(fileURLWithPath: own ?? "").deletingLastPathComponent()
     }
     static var peer: String { bin.appendingPathComponent("ExtensionPeer").path }
+
+    /// Runs the peer as a host.
+    static func run(_ mode: String) throws -> (Process, FileHandle) {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: peer)
+        process.arguments = [mode]
+        process.standardOutput = output
+        try process.run()
+        return (process, output.fileHandleForReading)
+    }
 
     static func specification(
         _ arguments: String..., grants: [Grant] = [.posts(Liked.self), .serves(Command.self)],
