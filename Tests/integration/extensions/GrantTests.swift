@@ -10,7 +10,7 @@ struct GrantTests {
         var likes = try stage.host.broadcast.deliveries(of: Liked.self).register()
         let one = try await stage.commands(grants: [
             .observes(Track.self), .posts(Liked.self), .serves(Command.self), .posts(named: "no.such.type"),
-            .observes(named: "nor.this"),
+            .observes(named: "nor.this"), .init(.serves, named: "nor.that"), .init(.requests, named: "no.such.type"),
         ])
         try stage.host.broadcast.post(Track(title: "So What"))
         guard case .message(let like, let envelope) = await likes.next() else { return #expect(Bool(false)) }

@@ -107,6 +107,39 @@ struct HostileTests {
         expectEqual(await reports.reduce(0) { count, _ in count + 1 }, 7)
     }
 
+    @Test func requestsThatDoNotFit() async throws {
+        let stage = try Stage()
+        try await stage.host.serve(Lookup.self) { request, caller in
+            // The extension answers while its own handler waits for this one.
+            try await caller.command("echo \(request.word)")
+        }
+        var specification = Stage.specification(
+            "commands", grants: [.serves(Command.self), .requests(Lookup.self)])
+        specification.limits.payload = 4096
+        let one = try await stage.host.launch(specification)
+        expectEqual(try await one.command("lookup a"), "a")
+        // A request from a handler to its own process.
+        expectEqual(try await one.command("self a"), "a")
+        for (command, reason) in [("lookupLarge 5000", "its maximum is 4096"), ("lookupNumbers a", "can't decode")] {
+            let error = await #expect(throws: SharedNotificationError.self) { _ = try await one.command(command) }
+            #expect(error?.message.contains(reason) == true, "\(String(describing: error))")
+        }
+        await one.stop()
+    }
+
+    @Test func aNameThatOneProcessServesTwice() async throws {
+        let stage = try Stage()
+        var likes = try stage.likes()
+        let one = try await stage.host.launch(Stage.specification("servesTwice"))
+        for _ in 0..<20 {
+            let reply = try await one.command("where")
+            #expect(["first", "second"].contains(reply))
+        }
+        try one.post(Volume(level: 0))
+        expectEqual(await likes.next(), Liked(title: "first has ended"))
+        for _ in 0..<20 { expectEqual(try await one.command("where"), "second") }
+    }
+
     @Test func floodsThatAreForwardedLeaveOtherTasksRunning() async throws {
         let stage = try Stage()
         let sibling = try await stage.commands()
@@ -127,7 +160,7 @@ struct HostileTests {
         let specification = Stage.specification("fillsItsCenter", grants: [.posts(Secret.self), .serves(Command.self)])
         let one = try await stage.host.launch(specification)
         // The first request of a name takes longer to make.
-        expectEqual(try await one.command("who"), "here")
+        expectEqual(try await one.command("where"), "here")
         var full: SharedNotificationError?
         while full?.code != .full {
             do { try one.post(Volume(level: 1)) } catch { full = error.underlyingError }

@@ -171,17 +171,24 @@ struct LaunchTests {
     }
 
     @Test func noProcessOutlivesTheHostProcess() async throws {
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(fileURLWithPath: Stage.peer)
-        process.arguments = ["host"]
-        process.standardOutput = output
-        try process.run()
-        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        let pids = line.split { $0.isWhitespace }.compactMap { Int32($0) }
-        #expect(pids.count == 2 && pids.allSatisfy { kill($0, 0) == 0 }, "\(line)")
-        kill(process.processIdentifier, SIGKILL)
-        for pid in pids { await waitUntilGone(pid) }
+        // A second host of the same extension begins while the processes of the killed one are ending.
+        var killed: [Int32] = []
+        for _ in 0..<2 {
+            let (process, output) = try Stage.run("host")
+            let line = String(decoding: output.availableData, as: UTF8.self)
+            let pids = line.split { $0.isWhitespace }.compactMap { Int32($0) }
+            #expect(pids.count == 2 && pids.allSatisfy { kill($0, 0) == 0 }, "\(line)")
+            kill(process.processIdentifier, SIGKILL)
+            killed += pids
+        }
+        for pid in killed { await waitUntilGone(pid) }
+    }
+
+    @Test func descriptorsThatAnExtensionKeepsAreNotTheHosts() async throws {
+        let (process, output) = try Stage.run("hostOfKeeper")
+        let line = String(decoding: output.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
+        expectEqual(line, String(repeating: "endedEarly a exited(status: 0)\n", count: 3))
     }
 
     @Test func theLauncherIsKilled() async throws {
