@@ -26,7 +26,8 @@
 /// them; then the launcher keeps the old ones. A host with much memory opens the launcher early. The launcher also
 /// keeps mappings of open centers, which it never uses; it is no participant of them, because it closes their
 /// descriptors. Extensions have the umask, priority, credentials, namespaces and resource limits that the host had at
-/// that time.
+/// that time. Their oom_score_adj is 300 more than the host's, at most 1000: if the machine has no memory left, the
+/// kernel ends an extension before a host of the same size.
 ///
 /// # Conventions
 ///

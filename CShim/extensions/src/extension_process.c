@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -34,6 +35,14 @@ static int limit_all(const tidings__launch_memory *launch, tidings__failure *fai
     return launch->memory ? limit(RLIMIT_AS, launch->memory, launch->memory) : 0;
 }
 
+// Without /proc the score stays as it is.
+static void set_oom_score(const char *score) {
+    const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)!write(fd, score, strlen(score));
+    (void)close(fd);
+}
+
 static char **pointers(char *base, uint64_t table) {
     uint64_t *offsets = (uint64_t *)(void *)(base + table);
     for (uint64_t *offset = offsets; *offset; offset++) *offset += (uint64_t)(uintptr_t)base;
@@ -51,6 +60,7 @@ static int run(uint64_t size, const int descriptors[3], tidings__failure *failur
     char *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, memory, 0);
     if (base == MAP_FAILED) return errno;
     const tidings__launch_memory *launch = (const void *)base;
+    set_oom_score(base + launch->oom_score);
 
     failure->step = TIDINGS__STEP_ENTER;
     if (fchdir(directory) < 0) return errno;

@@ -69,6 +69,7 @@ typedef struct tidings__launch_memory {
     uint64_t executable, directory;
     uint64_t arguments, environment;  // tables
     uint64_t paths;                   // a row of tidings__launch_memory_path
+    uint64_t oom_score;               // what to write into oom_score_adj
     uint64_t memory, cpu_seconds;
     uint32_t path_count, open_files;
     bool sandbox, no_network;

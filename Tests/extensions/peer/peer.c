@@ -248,6 +248,12 @@ static void act(const char *action, char **arguments) {
         void *got = mmap(NULL, strtoull(with, NULL, 10), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         say("%s", got == MAP_FAILED ? strerror(errno) : "mapped");
     }
+    if (is(action, "score")) {
+        char text[16] = "none";
+        const int fd = open("/proc/self/oom_score_adj", O_RDONLY);
+        (void)!read(fd, text, sizeof text - 1);
+        say("%d", atoi(text));
+    }
     if (is(action, "files")) {
         int last = 0;
         for (int fd; (fd = dup(0)) >= 0;) last = fd;

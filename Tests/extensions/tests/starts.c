@@ -272,6 +272,26 @@ void an_extension_has_a_session_of_its_own(void) {
 
 // MARK: Limits
 
+void without_a_limit_of_memory_the_kernel_ends_an_extension_before_its_host(void) {
+    tidings_launcher *launcher = opened();
+    FILE *file = fopen("/proc/self/oom_score_adj", "r+");
+    int own = 0;
+    CHECK(file && fscanf(file, "%d", &own) == 1, "%s", strerror(errno));
+    for (int round = 0; round < 2; round++) {
+        running one = start(launcher, LAUNCH("score"));
+        char expected[16];
+        (void)snprintf(expected, sizeof expected, "%d", own + 300 < 1000 ? own + 300 : 1000);
+        says(&one, expected);
+        exited(&one, 0);
+        // It is the host's present score that counts.
+        own = own < 900 ? 900 : own;
+        rewind(file);
+        CHECK(fprintf(file, "%d", own) > 0 && fflush(file) == 0, "%s", strerror(errno));
+    }
+    (void)fclose(file);
+    tidings_launcher_close(launcher);
+}
+
 void the_limit_of_memory_holds(void) {
     tidings_launcher *launcher = opened();
     tidings_launch launch = LAUNCH("memory:300000000", "memory:1000000");
