@@ -41,6 +41,7 @@ enum Main {
         switch CommandLine.arguments[1] {
         case "host": try await beHost()
         case "hostOfKeeper": try await beHostOfKeeper()
+        case "measure": try await Measurement.run(Array(CommandLine.arguments.dropFirst(2)))
         default: await ExtensionPeer.main()
         }
     }
@@ -183,6 +184,18 @@ struct ExtensionPeer: TidingsExtension {
         case "forks":
             try host.post(Liked(title: "\(try spawn(["sleep", "1000"]))"))
             if !CommandLine.arguments.contains("neverReady") { try host.ready() }
+            try await forever()
+        case "forksWithoutEnd":
+            try host.ready()
+            // At most as many at a time.
+            let most = 32
+            while !Task.isCancelled {
+                for _ in 0..<most { _ = try spawn(["true"]) }
+                for _ in 0..<most { wait(nil) }
+            }
+        case "burns":
+            try host.ready()
+            for _ in 0..<ProcessInfo.processInfo.activeProcessorCount { Thread { while getppid() > 0 {} }.start() }
             try await forever()
         case "keepsDescriptors":
             // A process that is no member of the group has the hand-shake's socket and both centers.
