@@ -31,7 +31,8 @@ public import Tidings
 ///   else is refused, counted, and reported to both sides (``Extension/Event/refused(_:count:)``,
 ///   ``HostConnection/refusals``).
 /// - An extension that damages its private center, floods it, or does not reply, disturbs no other extension. A grant
-///   to post is the right to post as much as the broadcast center takes.
+///   to post is the right to post as much as the broadcast center takes, at most 64,000 notifications a second: the
+///   host pauses for a millisecond after each 64.
 /// - When this object is released, or the host's process ends in any way, all extension processes and their descendants
 ///   are killed. An ``Extension`` does not keep it: keep it yourself as long as extensions are to run. A handler that
 ///   captures it keeps it for ever (``serve(_:using:)``).
