@@ -5,7 +5,7 @@
 #endif
 
 extension SharedActorSystem {
-    /// Which actor of which process an actor is.
+    /// The identity of one actor of one ``SharedActorSystem``.
     ///
     /// It is a value: a program can store it, send it in a message or as an argument, and resolve it in another process
     /// that has the center open. An actor that is an argument or a result travels as its ID.

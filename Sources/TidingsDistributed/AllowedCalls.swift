@@ -8,7 +8,8 @@ struct AllowedCalls: Sendable {
 
     /// `nil`: not allowed.
     func substitutions(of call: Call, on type: any Any.Type) -> [any Any.Type]? {
-        // Texts are equal as Unicode says. If one is ASCII, as each target that Swift names, they have the same bytes.
+        // Swift compares strings by canonical equivalence. Two equal strings of ASCII have the same bytes, and each
+        // target of Swift is ASCII. So refuse other targets.
         guard call.target.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         return calls[ObjectIdentifier(type)]?[call]
     }
@@ -18,7 +19,7 @@ struct AllowedCalls: Sendable {
     }
 }
 
-/// Calls of a reference to no actor, which record what generated code sends.
+/// Records the calls that generated code makes on a reference whose actor does not exist. Nothing is sent.
 final class Recording: Sendable {
     @TaskLocal static var current: Recording?
 

@@ -38,7 +38,7 @@ public final class Extension: Sendable {
     /// The ID of the started process, which may be a wrapper script; `nil` if it is not ready.
     public var processIdentifier: Int32? { state.withLock { $0.isReady ? $0.present?.process.pid : nil } }
 
-    /// How many notifications and requests of all its processes were refused for want of a grant.
+    /// How many notifications and requests of all its processes the host has refused, because no grant allows them.
     public var refusedCount: Int { state.withLock { $0.refused } }
 
     /// How many requests, and notices of presence, of all its processes did not decode.
@@ -65,8 +65,8 @@ public final class Extension: Sendable {
     /// While the private center has no room, because the extension floods it or the host is behind with forwarding, the
     /// request waits within its timeout, and then throws `.full`.
     ///
-    /// If the extension is alive and does not serve the name, the request throws `.noServer`, if idempotent after up to
-    /// 2 s, in which the end of the process may be reported.
+    /// If the extension is alive and does not serve the name, the request throws `.noServer`. An idempotent request
+    /// first waits up to 2 s for a report that the process has ended.
     ///
     /// - Parameters:
     ///   - request: what to ask; its encoding may be as large as ``LaunchSpecification/Limits/payload``.

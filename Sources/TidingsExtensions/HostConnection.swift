@@ -23,7 +23,8 @@ public final class HostConnection: Sendable {
         get throws(ExtensionError) {
             if let received { return received }
             throw ExtensionError(
-                .notGranted, message: "can't observe the broadcast center: the launch grants it not; add .observes")
+                .notGranted,
+                message: "can't observe the broadcast center: the launch has no grant to observe; add .observes")
         }
     }
 

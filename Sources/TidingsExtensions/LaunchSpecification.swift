@@ -119,7 +119,7 @@ public struct LaunchSpecification: Sendable {
         /// Processor time, in whole seconds, rounded up (`RLIMIT_CPU`); `nil`: as the host. Beyond it the kernel sends
         /// SIGXCPU, and SIGKILL a second later.
         public var cpuTime: Duration?
-        /// Open descriptors (`RLIMIT_NOFILE`), at least 32; `nil`: as the host.
+        /// Open descriptors (`RLIMIT_NOFILE`), at least 1; a program in Swift needs about 32. `nil`: as the host.
         public var openFiles: Int?
         /// The largest payload in the private center, in bytes, 1 to 1 GiB; `nil`: 16 MiB.
         public var payload: Int?

@@ -9,9 +9,10 @@ enum Signal: Sendable {
     case late(Int)
     /// The process must be ended for this reason.
     case failed(Int, ExtensionError)
-    /// The process that speaks for the extension has ended.
+    /// The participant that announced itself in the private center has left. Behind a wrapper script, it is not the
+    /// started process.
     case left(Int)
-    /// The process that speaks for the extension has ended a while ago.
+    /// That participant has left a while ago.
     case leftBehind(Int)
     /// The process has ended.
     case ended(Int, Ending)
@@ -142,7 +143,7 @@ private struct Supervision {
                 hasBeenReady = hasBeenReady || readySince != nil
                 return (ending, failure)
             case .stop(let timeout):
-                // A failed start is being killed already.
+                // The first stop alone sends SIGTERM. A later one only adds an earlier timeout.
                 if !isStopping { core.signal(process, SIGTERM) }
                 isStopping = true
                 after(timeout, .stopLate)

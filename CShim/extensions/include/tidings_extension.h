@@ -24,7 +24,7 @@
 /// TIDINGS_EXTENSION_REFUSED there.
 ///
 /// The *broadcast center* belongs to all extensions of the host. An extension with at least one TIDINGS_GRANT_OBSERVES
-/// receives it, and can read all of it and write nothing. Its participants can be read only.
+/// receives it, and can read all of it and write nothing. It can list its participants, and cannot announce itself.
 ///
 /// Use both centers with tidings.h. Functions return 0 or a negative `errno`; `tidings_last_error()` is then one line.
 ///

@@ -50,7 +50,8 @@ static int receive(tidings_extension *extension) {
     if (error == 0 && extension->hello.has_broadcast)
         error = tidings_receive_at_most(extension->socket, UINT64_MAX, &extension->broadcast);
     if (error) return error;
-    // The host learns by its end that this process has ended, if it is not the one that the host started.
+    // From the end of this announcement the host learns that this process has ended, also if the host started a
+    // wrapper script.
     static const char role[] = "extension";
     return tidings_announce(extension->private_center, role, sizeof role - 1, NULL, 0);
 }
