@@ -6,6 +6,8 @@ final class PrivateCenter: Sendable {
     let center: SharedNotificationCenter
     private let one: Extension
     private let relay: Task<Void, Never>
+    /// How many notifications the relay has taken.
+    private let taken = Locked(0)
     private let watch: Task<Void, Never>
     /// Ends the process for a reason.
     private let fail: @Sendable (SharedNotificationError) -> Void
@@ -53,7 +55,7 @@ final class PrivateCenter: Sendable {
         // Lossless: an extension that posts faster than the host forwards is held back, and loses nothing.
         let posts = try center.deliveries(ofNames: .all, options: .init(lossless: true), bufferSize: 64).register()
         let changes = try center.presence().register()
-        relay = Task { await Relay(one, center, fail).run(posts) }
+        relay = Task { [taken] in await Relay(one, center, counting: taken, fail).run(posts) }
         watch = Task { await Self.watch(changes) { signals.yield(.left(number)) } }
         self.center = center
         self.one = one
@@ -68,10 +70,15 @@ final class PrivateCenter: Sendable {
         _ left: () -> Void
     ) async {
         var speaker: UInt64?
+        var hasLeft = false
         for await change in changes {
             switch change {
             case .joined(let participant): speaker = speaker ?? participant.id
-            case .left(let participant, _): if participant.id == speaker { left() }
+            case .left(let participant, _):
+                // Once: a hostile extension can invent more.
+                guard participant.id == speaker, !hasLeft else { continue }
+                hasLeft = true
+                left()
             }
         }
     }
@@ -166,13 +173,22 @@ final class PrivateCenter: Sendable {
 
     /// After the process has ended: forwards what it posted, and ends the host's part.
     func end() async {
-        // The relay ends at this mark. A damaged center may not deliver it, so the relay has a second.
-        let (relay, center) = (relay, center)
+        // The relay ends at this mark. A damaged center may not deliver it: the relay is ended if it takes nothing for
+        // two seconds, or after ten. It needs at most one for each notification, if the broadcast center has no room.
+        let (relay, center, taken) = (relay, center, taken)
         let mark = Task {
-            do {
-                try await center.waitingForRoom(timeout: .seconds(1)) { _ = try $0.post(name: Relay.mark) }
-                try await Task.sleep(for: .seconds(1))
-            } catch {}
+            var isPosted = false
+            for _ in 0..<5 {
+                let before = taken.withLock { $0 }
+                do {
+                    if !isPosted {
+                        try await center.waitingForRoom(timeout: .seconds(2)) { _ = try $0.post(name: Relay.mark) }
+                        isPosted = true
+                    }
+                    try await Task.sleep(for: .seconds(2))
+                } catch {}
+                if Task.isCancelled || taken.withLock({ $0 }) == before { break }
+            }
             relay.cancel()
         }
         await relay.value

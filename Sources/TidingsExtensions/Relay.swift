@@ -23,13 +23,15 @@ struct Relay {
     private let center: SharedNotificationCenter
     private let broadcast: SharedNotificationCenter
     private let fail: @Sendable (SharedNotificationError) -> Void
-    private let granted, requestable: Set<SharedNotificationCenter.Name>
+    private let granted, requestable, served: Set<SharedNotificationCenter.Name>
     private var refusals = Tally<Grant>()
     private var failures = Tally<SharedNotificationCenter.Name>()
-    private var taken = 0
+    /// How many notifications it has taken.
+    private let taken: Locked<Int>
 
     /// The participant whose last will is still to come.
     private var willOf: UInt64?
+    private var willPid: Int32?
     /// That participant has died: its will is the next notification.
     private var isWillNext = false
 
@@ -37,20 +39,25 @@ struct Relay {
     private struct Notice: Decodable {
         var event: String
         var id: UInt64
+        var pid: Int32
         var role: String
     }
 
-    /// - Parameter fail: ends the process for a reason.
+    /// - Parameters:
+    ///   - taken: counts the notifications that the relay takes.
+    ///   - fail: ends the process for a reason.
     init(
-        _ one: Extension, _ center: SharedNotificationCenter,
+        _ one: Extension, _ center: SharedNotificationCenter, counting taken: Locked<Int>,
         _ fail: @escaping @Sendable (SharedNotificationError) -> Void
     ) {
+        self.taken = taken
         self.fail = fail
         self.one = one
         self.center = center
         broadcast = one.core.broadcast
         granted = one.specification.grants.names(.posts)
         requestable = one.specification.grants.names(.requests)
+        served = one.specification.grants.names(.serves)
     }
 
     consuming func run(
@@ -61,8 +68,11 @@ struct Relay {
             switch delivery {
             case .notification(let notification):
                 if notification.envelope.isOwn, notification.name == Self.mark { hasEnded = true }
-                taken += 1
-                if taken.isMultiple(of: Self.pauseAfter) { try? await Task.sleep(for: .milliseconds(1)) }
+                let number = taken.withLock { count in
+                    count += 1
+                    return count
+                }
+                if number.isMultiple(of: Self.pauseAfter) { try? await Task.sleep(for: .milliseconds(1)) }
                 await take(notification)
                 // The thread that posts the will may run later than the one that reports the end of the process.
                 if hasEnded, willOf == nil { return }
@@ -87,9 +97,10 @@ struct Relay {
             if !envelope.isOwn, !envelope.isCleared { await forward(notification) }
         } else if name.rawValue.hasPrefix(Self.requests) {
             // The host's requests are posted by another participant of this process. A process of the extension that
-            // claims this process ID is not counted here, and gets no reply either.
+            // claims this process ID is not counted here, and gets no reply either. A server that leaves announces its
+            // requests again.
             let request = SharedNotificationCenter.Name(String(name.rawValue.dropFirst(Self.requests.count)))
-            if !requestable.contains(request), envelope.poster.pid != getpid() {
+            if !requestable.contains(request), !served.contains(request), envelope.poster.pid != getpid() {
                 refuse(Grant(.requests, named: request))
             }
         } else if name == Self.presence {
@@ -98,16 +109,21 @@ struct Relay {
         } else if !envelope.isOwn {
             refuse(Grant(.posts, named: name))
         }
-        if isWillNext, name != Self.presence, !envelope.isOwn { willOf = nil }
+        if isWillNext, name != Self.presence, !name.rawValue.hasPrefix(Self.requests),
+            envelope.poster.pid == willPid
+        {
+            (willOf, isWillNext) = (nil, false)
+        }
     }
 
     /// Follows whether a last will is still to come.
     private mutating func follow(_ payload: SharedNotificationCenter.RawPayload) {
         guard let notice = try? payload.decode(Notice.self) else { return }
         switch notice.event {
-        case "joined" where notice.role == Self.roleWithWill && willOf == nil: willOf = notice.id
+        case "joined" where notice.role == Self.roleWithWill && willOf == nil:
+            (willOf, willPid) = (notice.id, notice.pid)
         case "died" where notice.id == willOf: isWillNext = true
-        case "closed" where notice.id == willOf: willOf = nil
+        case "closed" where notice.id == willOf: (willOf, isWillNext) = (nil, false)
         default: break
         }
     }

@@ -59,7 +59,10 @@ struct Demo: ParsableCommand {
     }
 
     /// The process of an extension that is ready.
-    private func pid(_ one: Extension) -> Int32 { one.processIdentifier ?? 0 }
+    private func pid(_ one: Extension) throws -> Int32 {
+        guard let pid = one.processIdentifier else { throw Failure("extension \(one.name) has ended") }
+        return pid
+    }
 
     private func playTracks(_ host: DemoHost) throws {
         try Terminal.print("\nTyped payloads: each post, and its latency to each extension")
@@ -101,7 +104,7 @@ struct Demo: ParsableCommand {
             let ledger = try TemporaryFile()
             let poster = try host.stage.launch(
                 name, ["demo-poster", String(run), ledger.path], [.posts(Tick.self)])
-            let pid = pid(poster)
+            let pid = try pid(poster)
             // This does not wait for an event: the moment of the kill must be random.
             usleep(.random(in: 0...2500))
             kill(pid, SIGKILL)
@@ -119,10 +122,10 @@ struct Demo: ParsableCommand {
         let count = slots + slots / 2
         try Terminal.print(
             "\nscrobbler stopped by SIGSTOP during \(count.grouped) posts to a ring of \(slots.grouped) slots")
-        kill(pid(scrobbler), SIGSTOP)
+        kill(try pid(scrobbler), SIGSTOP)
         // Slowly enough for the other observers, so that they miss nothing.
         try host.postTicks(count, run: 100, heardBy: lyrics)
-        kill(pid(scrobbler), SIGCONT)
+        kill(try pid(scrobbler), SIGCONT)
         try show("host       \(count.grouped) posts returned", try host.end(100, posted: count...count))
     }
 

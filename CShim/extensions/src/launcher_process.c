@@ -18,6 +18,7 @@ typedef tidings__launcher_process launcher_process;
 typedef tidings__extension extension;
 
 #define SWEEP_DELAY_MAX 1000u  // milliseconds
+#define ORPHANS_DELAY 50u      // milliseconds between sweeps for orphans that ended by themselves
 
 // MARK: Beginning
 
@@ -115,16 +116,21 @@ static bool reap(launcher_process *launcher) {
             kill_group(entry);
             entry->alive = false;
             tidings__sweep_begin(launcher);
+            launcher->sweep_at = 0;
             launcher->sweep_delay = 0;
         } else if (!tidings__is_found(launcher, pid)) {
             // The orphan may have forked, and its child may end before a sweep reaches it. So each end of an orphan
             // begins a sweep, even if the last sweep found no process.
+            // Not too often: an extension that lives can give orphans away without end.
             launcher->last_orphan = pid;
-            if (!launcher->sweeping) tidings__sweep_begin(launcher);
+            const uint64_t at = launcher->swept_at + ORPHANS_DELAY;
+            if (!launcher->sweeping || at < launcher->sweep_at) launcher->sweep_at = at;
+            tidings__sweep_begin(launcher);
             launcher->sweep_delay = 0;
         }
         int status = 0;
         (void)waitpid(pid, &status, __WALL);
+        tidings__forget(launcher, pid);
         if (entry) entry->status = status;
     }
 }
@@ -243,7 +249,9 @@ void tidings__launcher_run(launcher_process *launcher) {
             {.fd = launcher->host_pidfd, .events = POLLIN},
             {.fd = launcher->children, .events = POLLIN},
         };
-        const int ready = poll(watched, 4, launcher->sweeping ? (int)launcher->sweep_delay : -1);
+        const uint64_t now = tidings__milliseconds();
+        const int left = launcher->sweep_at > now ? (int)(launcher->sweep_at - now) : 0;
+        const int ready = poll(watched, 4, launcher->sweeping ? left : -1);
         if (ready < 0 && errno != EINTR) end(launcher);
         // The socket's end is the host's `exec` or close. A child that the host forked may hold the host's end open, so
         // the launcher also watches the process.
@@ -254,11 +262,13 @@ void tidings__launcher_run(launcher_process *launcher) {
             (void)!read(launcher->children, &information, sizeof information);
             (void)reap(launcher);
         }
-        if (!launcher->sweeping) continue;
+        if (!launcher->sweeping || tidings__milliseconds() < launcher->sweep_at) continue;
         const int met = tidings__orphans_kill(launcher, false);
         launcher->sweeping = met != 0;
         launcher->sweep_delay = met < 0 ? 0 : launcher->sweep_delay * 2 + 1;
         if (launcher->sweep_delay > SWEEP_DELAY_MAX) launcher->sweep_delay = SWEEP_DELAY_MAX;
+        launcher->swept_at = tidings__milliseconds();
+        launcher->sweep_at = launcher->swept_at + launcher->sweep_delay;
         (void)reap(launcher);
     }
 }

@@ -66,6 +66,10 @@ bool tidings__is_found(const tidings__launcher_process *launcher, pid_t pid) {
     return pid > 0 && pid < TIDINGS__PID_LIMIT && launcher->found[pid / 64] >> (pid % 64) & 1;
 }
 
+void tidings__forget(tidings__launcher_process *launcher, pid_t pid) {
+    if (pid > 0 && pid < TIDINGS__PID_LIMIT) launcher->found[pid / 64] &= ~(UINT64_C(1) << (pid % 64));
+}
+
 static void find(tidings__launcher_process *launcher, pid_t pid) {
     if (pid > 0 && pid < TIDINGS__PID_LIMIT) launcher->found[pid / 64] |= UINT64_C(1) << (pid % 64);
 }
@@ -86,7 +90,7 @@ static void kill_by_descriptor(const tidings__launcher_process *launcher, int pr
     }
 }
 
-static uint64_t milliseconds(void) {
+uint64_t tidings__milliseconds(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
@@ -120,9 +124,9 @@ static int sweep_proc(tidings__launcher_process *launcher) {
     for (;;) {
         const long got = met < 0 ? 0 : syscall(SYS_getdents64, proc, entries.bytes, sizeof entries.bytes);
         if (got <= 0) break;
-        if (milliseconds() >= forget_at) {
+        if (tidings__milliseconds() >= forget_at) {
             memset(launcher->found, 0, TIDINGS__PID_LIMIT / 8);
-            forget_at = milliseconds() + 100;
+            forget_at = tidings__milliseconds() + 100;
         }
         for (long at = 0; at < got;) {
             const directory_entry *entry = (const void *)(entries.bytes + at);
@@ -133,8 +137,11 @@ static int sweep_proc(tidings__launcher_process *launcher) {
             process_status status;
             if (pid <= 0 || pid >= TIDINGS__PID_LIMIT || !read_status(proc, entry->name, &status)) continue;
             if (!belongs(launcher, pid, status.parent)) continue;
-            find(launcher, pid);
-            if (!status.dead) met++;
+            // A process that had ended before may have left a child that this sweep has passed.
+            if (!status.dead) {
+                find(launcher, pid);
+                met++;
+            }
             // A child's pid stays its own until it is waited for.
             if (status.parent == launcher->pid)
                 (void)kill(pid, SIGKILL);
@@ -159,8 +166,10 @@ static int child_lives(pid_t pid) {
 static int kill_if_orphan(tidings__launcher_process *launcher, pid_t pid) {
     const int lives = child_lives(pid);
     if (lives < 0 || tidings__is_extension(launcher, pid)) return -1;
-    find(launcher, pid);
-    if (lives) (void)kill(pid, SIGKILL);
+    if (lives) {
+        find(launcher, pid);
+        (void)kill(pid, SIGKILL);
+    }
     return lives;
 }
 
@@ -169,7 +178,7 @@ static int kill_if_orphan(tidings__launcher_process *launcher, pid_t pid) {
 static uint32_t chase(tidings__launcher_process *launcher) {
     uint32_t killed = 0;
     pid_t last = launcher->last_orphan;
-    for (const uint64_t end = milliseconds() + 5; milliseconds() < end;) {
+    for (const uint64_t end = tidings__milliseconds() + 5; tidings__milliseconds() < end;) {
         const pid_t from = last + 1;
         for (pid_t pid = from; pid < from + 64; pid++) {
             const int lives = kill_if_orphan(launcher, pid);

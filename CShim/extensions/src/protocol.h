@@ -113,8 +113,10 @@ typedef struct tidings__launcher_process {
     bool sweeping;         // the launcher may have children that are no extensions
     pid_t next_pid;        // without /proc: where this sweep continues
     uint32_t sweep_parts;  // without /proc: how often it continues
-    uint32_t sweep_delay;  // milliseconds until the next sweep
-    uint64_t *found;       // a bit for each pid: an orphan or its descendant that was found in this sweep
+    uint32_t sweep_delay;  // milliseconds between this sweep and the next one
+    uint64_t sweep_at;     // when it begins, and when the last one ended: in milliseconds of CLOCK_MONOTONIC
+    uint64_t swept_at;
+    uint64_t *found;  // a bit for each pid: an orphan or its descendant that was found in this sweep
     tidings__extension extensions[TIDINGS_LAUNCHER_EXTENSIONS_MAX];
 } tidings__launcher_process;
 
@@ -132,7 +134,10 @@ void tidings__sweep_begin(tidings__launcher_process *launcher);
 // possible pid too, because /proc may hide processes.
 int tidings__orphans_kill(tidings__launcher_process *launcher, bool each_pid);
 bool tidings__is_extension(const tidings__launcher_process *launcher, pid_t pid);  // and alive
-bool tidings__is_found(const tidings__launcher_process *launcher, pid_t pid);      // in this sweep
+// True if this sweep has met the process alive.
+bool tidings__is_found(const tidings__launcher_process *launcher, pid_t pid);
+void tidings__forget(tidings__launcher_process *launcher, pid_t pid);
+uint64_t tidings__milliseconds(void);
 
 // Applies the sandbox to this process. Paths are opened first, while the current directory is the host's. 0 or a
 // positive errno, and the failed step.

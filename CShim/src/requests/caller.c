@@ -266,7 +266,7 @@ static int post_call(tidings_caller *caller, uint32_t index, uint64_t idle, cons
     // Generation 0 is a peer's: the id would be 0. A call of another caller: peers took this participant for dead, and
     // freed its calls.
     if (tidings__call_generation(idle) == 0 || tidings__call_caller(idle) != center->participant ||
-        !tidings__cas(state, &idle, posted)) {
+        tidings__call_state(idle) != TIDINGS__CALL_IDLE || !tidings__cas(state, &idle, posted)) {
         free_request(caller, index);
         return tidings__center_place(center) ? -EBADF : no_server(caller);
     }

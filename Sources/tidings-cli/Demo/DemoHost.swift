@@ -76,7 +76,8 @@ final class DemoHost {
     func kill(_ one: Extension) throws -> Task<Lines.Reply, any Error> {
         stage.activity.withLock { $0 = "waiting for the end of \(one.name)" }
         extensions.removeAll { $0 === one }
-        let (events, pid) = (one.lifecycle.makeAsyncIterator(), one.processIdentifier ?? 0)
+        let events = one.lifecycle.makeAsyncIterator()
+        guard let pid = one.processIdentifier else { throw Failure("extension \(one.name) has ended") }
         let request = Task {
             try await one.request(
                 Lines(title: "So What", target: pid), timeout: .seconds(60), options: .init(idempotent: true))
