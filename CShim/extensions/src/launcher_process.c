@@ -96,6 +96,13 @@ static void kill_group(const extension *extension) {
     (void)kill(extension->pid, SIGKILL);
 }
 
+// Begins a sweep anew. It is due at that time, or at the time of the present one if that is earlier.
+static void begin_sweep(launcher_process *launcher, uint64_t at) {
+    if (!launcher->sweeping || at < launcher->sweep_at) launcher->sweep_at = at;
+    tidings__sweep_begin(launcher);
+    launcher->sweep_delay = 0;
+}
+
 // Waits for all children that have ended. False: the launcher has no child left.
 static bool reap(launcher_process *launcher) {
     for (;;) {
@@ -115,18 +122,13 @@ static bool reap(launcher_process *launcher) {
             // Before the process is waited for: its pid names the group until then.
             kill_group(entry);
             entry->alive = false;
-            tidings__sweep_begin(launcher);
-            launcher->sweep_at = 0;
-            launcher->sweep_delay = 0;
+            begin_sweep(launcher, 0);
         } else if (!tidings__is_found(launcher, pid)) {
             // The orphan may have forked, and its child may end before a sweep reaches it. So each end of an orphan
             // begins a sweep, even if the last sweep found no process.
             // Not too often: an extension that lives can give orphans away without end.
             launcher->last_orphan = pid;
-            const uint64_t at = launcher->swept_at + ORPHANS_DELAY;
-            if (!launcher->sweeping || at < launcher->sweep_at) launcher->sweep_at = at;
-            tidings__sweep_begin(launcher);
-            launcher->sweep_delay = 0;
+            begin_sweep(launcher, launcher->swept_at + ORPHANS_DELAY);
         }
         int status = 0;
         (void)waitpid(pid, &status, __WALL);

@@ -60,16 +60,16 @@ bool tidings__call_served(tidings__segment *s, uint64_t name, uint32_t *budget);
 // a full barrier that follows the claim or the post (invariant C4).
 bool tidings__calls_allowed(const tidings_center *center);
 
+static inline void tidings__calls_wrote(tidings_center *center) { tidings__fetch_add(&center->writing, UINT32_MAX); }
 // Call before a thread of this participant writes a request or a reply, and `_wrote` afterwards. False: the participant
 // ends; write nothing, and do not call `_wrote`. Invariant C10.
 static inline bool tidings__calls_write(tidings_center *center) {
     tidings__fetch_add(&center->writing, 1);
     tidings__barrier_after_rmw();
     if (__builtin_expect(!tidings__acquire(&center->leaves), 1)) return true;
-    tidings__fetch_add(&center->writing, UINT32_MAX);
+    tidings__calls_wrote(center);
     return false;
 }
-static inline void tidings__calls_wrote(tidings_center *center) { tidings__fetch_add(&center->writing, UINT32_MAX); }
 
 // A word on which callers of this participant sleep. Its memory must be there: the participant has a guard.
 static inline _Atomic uint32_t *tidings__lane(const tidings__segment *s, uint32_t participant, uint32_t number) {

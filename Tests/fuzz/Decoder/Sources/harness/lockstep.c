@@ -245,7 +245,8 @@ static void *counted(void *argument) {
 static void await_threads(const struct timespec *end) {
     while (threads > 0) check_deadline(end, "a thread of the Swift layer does not end");
     for (; ending_count > 0; ending_count--)
-        // Not for ever: the number may be another thread's by now.
+        // The kernel tells no thread of the end of a detached one. Not for ever: the number may be another thread's by
+        // now.
         for (int i = 0; i < 20000 && tgkill(getpid(), ending[ending_count - 1], 0) == 0; i++) (void)usleep(50);
 }
 
