@@ -129,8 +129,9 @@ struct CenterCommandTests {
         let participants = [try directory.center(participants: 2), try directory.center()]
         let refused = try await tidings("remove", "default", in: directory)
         #expect(refused.status == 1)
-        let names = "(\(getpid())) has it open; end it, or use --force"
-        #expect(refused.errors.joined().contains(names), "\(refused.errors)")
+        // Another test may be starting a process, which shares the memory of this one until it executes its program.
+        let pattern = "can't remove center \"default\": .*\\(\(getpid())\\).* open; end (it|them), or use --force"
+        expect(refused.errors.joined(separator: "\n")) { $0.range(of: pattern, options: .regularExpression) != nil }
         #expect(directory.files == ["tidings.\(getuid()).default"])
         #expect(throws: Never.self) { try participants[0].post(name: "a", payload: .empty) }
         expectEqual(try await tidings("remove", "--force", "default", in: directory).status, 0)
