@@ -305,7 +305,8 @@ TEST(a_large_reply_lies_in_a_chunk_of_its_call) {
 
 TEST(a_reply_that_finds_no_chunk_leaves_the_request_to_a_shorter_one) {
     begin();
-    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    // A call of this process: the reply that finds no chunk reclaims the participants 1, 2 and 3, which hold no locks.
+    const uint64_t word = put_call(s, 3, name, center->participant, 0, TIDINGS__CALL_POSTED);
     tidings_request request;
     CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
     for (uint32_t i = 0; i < s->geometry.chunk_count; i++)
