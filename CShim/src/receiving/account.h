@@ -13,9 +13,9 @@ typedef struct tidings__account_wait {
 
 // Sets where this subscription begins, and how many records of its entry lie before: the account that makes losses
 // countable. With history, also lists the positions from the cursor on that have its name. Passes the ring once at
-// most, however fast peers post. The tally contains what is evicted during the pass. The tally is read last, so a
-// record seen before its eviction is not counted twice. `number`: the name entry that the records carry;
-// TIDINGS__NAME_NONE: a reader's name has none yet.
+// most, however fast peers post; with history a few times, if peers post a whole ring meanwhile. The tally contains
+// what is evicted during the pass. The tally is read last, so a record seen before its eviction is not counted twice.
+// `number`: the name entry that the records carry; TIDINGS__NAME_NONE: a reader's name has none yet.
 int tidings__account_begin(tidings_observer *observer, tidings__subscription *subscription, uint32_t number,
                            bool history, tidings__account_wait *wait);
 

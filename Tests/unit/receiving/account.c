@@ -86,3 +86,42 @@ TEST(a_history_has_no_gap_where_a_record_was_evicted_before_its_name_was_read) {
     CHECK_EQUAL(sub->history[0], 2);
     tidings_publisher_close(publisher);
 }
+
+// Called while the name of the record at position 1 is read: the records up to there are evicted, two more are posted
+// and are being evicted. The tally has counted them, EV has not moved on.
+static uint32_t entry_of_a;
+static void *evicts_to_beyond(void *context, size_t size) {
+    static uint8_t memory[16384];
+    tidings_observer *o = context;
+    tidings__segment *s = &o->center->segment;
+    const uint64_t end = tidings__frontier(s, 0) + 2;
+    post_of(o, end - 2, entry_of_a);
+    post_of(o, end - 1, entry_of_a);
+    tidings__set_release(&s->header->eviction.word, tidings__ev_evicting(end - 2, 2));
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++) tidings__set_release(&s->chunk_words[i], 0);
+    s->names[entry_of_a].tally.count = 2;
+    s->names[entry_of_a].tally.end = end;
+    return size <= sizeof memory ? memory : NULL;
+}
+
+TEST(a_history_goes_on_to_where_the_tally_ends) {
+    tidings_configuration configuration = unit_smallest;
+    configuration.maximum_payload = 2 * TIDINGS_LEND_MIN;
+    tidings_center *center;
+    CHECK_EQUAL(tidings_create_sealed("unit", &configuration, &center), 0);
+    tidings_observer *o = observer_with(center, 0);
+    tidings_publisher *publisher = opened_publisher(center, "a");
+    static const char payload[TIDINGS_LEND_MIN] = "in a chunk";
+    CHECK_EQUAL(tidings_post(publisher, "", 0, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_post(publisher, payload, sizeof payload, NULL, NULL), 0);
+    entry_of_a = counted(center, "a");
+    CHECK_EQUAL(tidings_observer_seek(o, 0), 0);
+    CHECK_EQUAL(tidings_observer_lend(o, TIDINGS_LEND_MIN, evicts_to_beyond, o), 0);
+    const tidings__subscription *sub = added(o, "a", TIDINGS_ADD_HISTORY);
+    CHECK_EQUAL(sub->since, 4);
+    CHECK_EQUAL(sub->passed, 2);
+    CHECK_EQUAL(sub->history_count, 2);
+    CHECK_EQUAL(sub->history[0], 2);
+    CHECK_EQUAL(sub->history[1], 3);
+    tidings_publisher_close(publisher);
+}
