@@ -66,8 +66,8 @@ static void *sleeps_once(void *nothing) {
     return nothing;
 }
 
-// It took a wake-up that was meant for the guards that watch this participant.
-TEST(a_guard_wakes_the_watchers_of_a_dead_participant_beyond_its_own) {
+// The guard took a wake-up that was meant for the guards that watch participant 3. `state`: of that one's report.
+static void watchers_are_woken(uint32_t state) {
     tidings_center *center = fresh_center();
     tidings__segment *s = &center->segment;
     CHECK_EQUAL(tidings_presence_watch(center), 0);
@@ -77,6 +77,7 @@ TEST(a_guard_wakes_the_watchers_of_a_dead_participant_beyond_its_own) {
     }
     tidings__presence_line *dead = tidings__presence_line_at(s, 3), *own = tidings__presence_line_at(s, 0);
     dead->life[0] = dead->life[2] = TIDINGS__LIFE_DIED;
+    s->presence[3].report = tidings__report_next(s->presence[3].report, 0, 3, state);
     for (int k = 0; k < 4; k += 2) {
         pthread_t sleeper;
         slept_on = &dead->life[k];
@@ -90,6 +91,11 @@ TEST(a_guard_wakes_the_watchers_of_a_dead_participant_beyond_its_own) {
         }
         pthread_join(sleeper, NULL);
     }
-    CHECK_EQUAL(state_of(&s->presence[3]), TIDINGS__PRESENCE_PRESENT);
+    CHECK_EQUAL(state_of(&s->presence[3]), state);
     tidings_close(center);
 }
+
+TEST(a_guard_wakes_the_watchers_of_a_dead_participant_beyond_its_own) { watchers_are_woken(TIDINGS__PRESENCE_PRESENT); }
+
+// The process has exited, or another guard has reported the death meanwhile.
+TEST(a_guard_wakes_the_watchers_of_a_participant_whose_end_was_reported) { watchers_are_woken(TIDINGS__PRESENCE_LEFT); }
