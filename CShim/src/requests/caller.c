@@ -101,11 +101,18 @@ static int own(const tidings_caller *caller) {
 
 // MARK: Calls of the center
 
-static bool take_at(tidings_caller *caller, uint32_t index) {
+static bool take_at(tidings_caller *caller, uint32_t index, uint64_t *idle) {
     _Atomic uint64_t *state = &caller->center->segment.calls[index].state;
     uint64_t word = tidings__relaxed(state);
-    return tidings__call_state(word) == TIDINGS__CALL_FREE &&
-           tidings__cas(state, &word, tidings__call_anew(word, caller->center->participant, TIDINGS__CALL_IDLE));
+    *idle = tidings__call_anew(word, caller->center->participant, TIDINGS__CALL_IDLE);
+    return tidings__call_state(word) == TIDINGS__CALL_FREE && tidings__cas(state, &word, *idle);
+}
+
+// True if the call that this caller keeps for its next calls is still its own. Otherwise peers took this participant
+// for dead, and freed its calls. Generation 0 is a peer's: the id would be 0.
+static bool is_kept(const tidings_caller *caller, uint64_t word) {
+    return tidings__call_generation(word) != 0 && tidings__call_caller(word) == caller->center->participant &&
+           tidings__call_state(word) == TIDINGS__CALL_IDLE;
 }
 
 // Gives another step of calls memory. 0 or an error.
@@ -119,18 +126,19 @@ static int grow(tidings__segment *s, uint32_t count) {
     return 0;
 }
 
-// Takes a call that no caller has. 0 or an error.
-static int take_call(tidings_caller *caller, uint32_t *index) {
+// Takes a call that no other caller has. `*idle`: its state, by which it is posted or given back. 0 or an error.
+static int take_call(tidings_caller *caller, uint32_t *index, uint64_t *idle) {
     tidings__segment *s = &caller->center->segment;
-    if (caller->idle_count > 0) {
+    while (caller->idle_count > 0) {
         *index = caller->idle[--caller->idle_count];
-        return 0;
+        *idle = tidings__relaxed(&s->calls[*index].state);
+        if (is_kept(caller, *idle)) return 0;
     }
     for (;;) {
         const uint32_t count = tidings__calls_end(s);
         for (uint32_t n = 0; n < count; n++) {
             const uint32_t i = (caller->look_from + n) % count;
-            if (!take_at(caller, i)) continue;
+            if (!take_at(caller, i, idle)) continue;
             caller->look_from = i + 1;
             *index = i;
             return 0;
@@ -263,10 +271,8 @@ static int post_call(tidings_caller *caller, uint32_t index, uint64_t idle, cons
 #ifdef MUTANT_CALL_POSTED_WITHOUT_BARRIER  // Found by: interleaving a_call_beside_a_closing_server
     tidings__set_release(state, posted);
 #else
-    // Generation 0 is a peer's: the id would be 0. A call of another caller: peers took this participant for dead, and
-    // freed its calls.
-    if (tidings__call_generation(idle) == 0 || tidings__call_caller(idle) != center->participant ||
-        tidings__call_state(idle) != TIDINGS__CALL_IDLE || !tidings__cas(state, &idle, posted)) {
+    // Fails if peers took this participant for dead, and freed its calls.
+    if (!tidings__cas(state, &idle, posted)) {
         free_request(caller, index);
         return tidings__center_place(center) ? -EBADF : no_server(caller);
     }
@@ -323,10 +329,9 @@ static int write_request(tidings_caller *caller, uint32_t index, const void *pay
 static int prepare_call(tidings_caller *caller, const void *payload, size_t size, uint8_t format, uint32_t *index,
                         uint64_t *idle) {
     if (!tidings__calls_write(caller->center)) return not_allowed(caller);
-    int error = take_call(caller, index);
+    int error = take_call(caller, index, idle);
     if (!error) {
         error = write_request(caller, *index, payload, size, format);
-        *idle = tidings__relaxed(&caller->center->segment.calls[*index].state);
         if (error) give_back(caller, *index, *idle);
     }
     tidings__calls_wrote(caller->center);

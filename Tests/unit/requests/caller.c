@@ -132,6 +132,29 @@ TEST(a_call_of_a_generation_that_no_caller_makes_is_not_used) {
     end();
 }
 
+// Peers took this participant for dead, and another caller has the call that this one keeps for its next call.
+TEST(an_idle_call_that_another_caller_has_is_left_alone) {
+    static const uint8_t large[1000];
+    for (int full = 0; full < 2; full++) {
+        begin();
+        CHECK_EQUAL(tidings_call_cancel(caller, called("x", 1)), 0);
+        tidings__call *call = &s->calls[0];
+        const uint64_t other = call_word(77, 3, 2, TIDINGS__CALL_REPLIED);
+        call->state = other;
+        call->request_text = 4711;
+        // With `full`, a request of this size finds no memory.
+        for (uint32_t i = 0; full && i < s->geometry.chunk_count; i++)
+            s->chunk_words[i] = tidings__chunk_word(0, 3, TIDINGS__CHUNK_OWNED);
+        uint64_t id;
+        CHECK_EQUAL(tidings_call(caller, large, full ? sizeof large : 1, NULL, &id), full ? -EAGAIN : 0);
+        CHECK_EQUAL(call->state, other);
+        CHECK_EQUAL(call->request_text, 4711);
+        for (uint32_t i = 0; full && i < s->geometry.chunk_count; i++) s->chunk_words[i] = 0;
+        call->state = call_word(78, 0, 0, TIDINGS__CALL_FREE);
+        end();
+    }
+}
+
 TEST(a_reply_of_hostile_words_is_a_damaged_one) {
     begin();
     const struct {
