@@ -170,8 +170,10 @@ extern const tidings_configuration tidings_small_configuration;
 /// closings or forks.
 int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
 
-/// Leaves the center. The caller must close the publishers and observers of this handle before. NULL is ignored. Ends
-/// the handle's announcement, if it has one (`tidings_withdraw`).
+/// Leaves the center. NULL is ignored. Ends the handle's announcement, if it has one (`tidings_withdraw`).
+/// The caller must close the publishers, observers, servers and callers of this handle before. No other thread may be
+/// in a function of the handle, or call one later: its memory is freed. To end threads that wait, call
+/// `tidings_observer_interrupt`, `tidings_server_interrupt` or `tidings_caller_interrupt`, and join the threads.
 /// Bound: walk along the chunks; the kernel unmaps the file. Never waits, unless the handle is announced or watches:
 /// then as `tidings_withdraw`.
 void tidings_close(tidings_center *center);
@@ -644,6 +646,8 @@ typedef struct tidings_will {
 /// `timeout_ns`: how long a lossless observer may hold the notice back, as in `tidings_post_options`.
 ///
 /// - -EALREADY: this handle is announced. To change role or will, withdraw first.
+/// - -EBUSY: servers or callers of this handle are open, and it was not announced before the first of them. Announce
+///   first, or open the center a second time for servers and callers.
 /// - -EINVAL: the role, or a text of the will, is too long or is not valid; or the will is retained and has a subject.
 /// - -EACCES: the handle is read-only. -ESTALE: the center has ended. -EBADF: as `tidings_next`.
 /// - -EAGAIN, -ETIMEDOUT, -EMSGSIZE, -ENOSPC: as `tidings_post`, for the notice and for the memory of the will.
@@ -666,7 +670,8 @@ int tidings_presence_watch(tidings_center *center);
 
 /// Ends the announcement: posts "closed", and the will is not posted. `tidings_close` does the same. If the notice is
 /// held back, another participant that watches posts it later. -ENOENT: the handle is neither announced nor watches.
-/// -ECHILD: it was announced before a fork.
+/// -ECHILD: it was announced before a fork. -EBUSY: servers or callers of this handle are open. Close them first, or
+/// open the center a second time for them.
 /// Bound: walk. Waits up to 50 ms for the guard of this handle, and for unfinished posts as `tidings_announce`.
 int tidings_withdraw(tidings_center *center);
 

@@ -42,6 +42,59 @@ TEST(closing_leaves_the_entry_and_frees_the_chunks_of_reservations) {
     CHECK_EQUAL(s->participants[participant].instance, 0);
 }
 
+static tidings_observer *observer;
+static tidings_server *server;
+static tidings_caller *caller;
+
+static void *observes(void *result) {
+    tidings_delivery delivery;
+    *(int *)result = tidings_next(observer, -1, &delivery);
+    return NULL;
+}
+
+static void *serves(void *result) {
+    tidings_request request;
+    *(int *)result = tidings_server_next(server, -1, &request);
+    return NULL;
+}
+
+static void *calls(void *result) {
+    tidings_outcome outcome;
+    uint64_t id;
+    *(int *)result = tidings_call(caller, "x", 1, NULL, &id);
+    if (*(int *)result == 0) *(int *)result = tidings_caller_next(caller, id, -1, &outcome);
+    return NULL;
+}
+
+// As `tidings_close` asks of its caller. The address sanitizer finds a thread that uses the handle afterwards.
+TEST(a_handle_is_closed_after_its_waiting_threads_were_interrupted) {
+    tidings_center *center = fresh_center();
+    uint32_t subscription;
+    CHECK_EQUAL(tidings_observer_open(center, 0, &observer), 0);
+    CHECK_EQUAL(tidings_observer_add(observer, "n", 1, NULL, 0, 0, &subscription), 0);
+    // No thread receives the requests of "s".
+    tidings_server *busy;
+    CHECK_EQUAL(tidings_server_open(center, "s", 1, &busy), 0);
+    CHECK_EQUAL(tidings_server_open(center, "t", 1, &server), 0);
+    CHECK_EQUAL(tidings_caller_open(center, "s", 1, &caller), 0);
+    void *(*const bodies[])(void *) = {observes, serves, calls};
+    pthread_t threads[3];
+    int results[3];
+    for (int i = 0; i < 3; i++) CHECK_EQUAL(pthread_create(&threads[i], NULL, bodies[i], &results[i]), 0);
+    tidings_observer_interrupt(observer);
+    tidings_server_interrupt(server);
+    tidings_caller_interrupt(caller);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQUAL(pthread_join(threads[i], NULL), 0);
+        CHECK_EQUAL(results[i], -EINTR);
+    }
+    tidings_observer_close(observer);
+    tidings_server_close(server);
+    tidings_server_close(busy);
+    tidings_caller_close(caller);
+    tidings_close(center);
+}
+
 TEST(a_center_without_a_name_is_refused) {
     tidings_center *center = fresh_center();
     CHECK_EQUAL(tidings_open(NULL, NULL, &center), -EINVAL);
