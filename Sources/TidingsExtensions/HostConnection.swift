@@ -1,3 +1,4 @@
+internal import CTidingsExtensions
 internal import Glibc
 public import Tidings
 
@@ -43,7 +44,8 @@ public final class HostConnection: Sendable {
             // The host is trusted with the memory of its centers.
             center = try SharedNotificationCenter(receivedOver: socket, maximumSize: .max)
             received = hasBroadcast ? try SharedNotificationCenter(receivedOver: socket, maximumSize: .max) : nil
-            announcement = try center.announce(role: will == nil ? "extension" : Relay.roleWithWill, will: will)
+            let role = will == nil ? TIDINGS_HANDSHAKE_ROLE : Relay.roleWithWill
+            announcement = try center.announce(role: role, will: will)
         } catch {
             throw ExtensionError(
                 .center, message: "can't use a center of the host: \(error.message)", underlyingError: error)

@@ -1,3 +1,4 @@
+internal import CTidingsExtensions
 internal import Glibc
 internal import Tidings
 
@@ -6,7 +7,7 @@ struct Relay {
     /// The host posts this name into the private center after the process has ended: the relay ends there.
     static let mark: SharedNotificationCenter.Name = "tidings.extension.end"
     /// The role of an extension that leaves a last will: the relay waits for the will of such a one.
-    static let roleWithWill = "extension with a last will"
+    static let roleWithWill = TIDINGS_HANDSHAKE_ROLE_WITH_WILL
     /// The library posts these names: a notice of presence, and the announcement of a request.
     private static let presence: SharedNotificationCenter.Name = "tidings.presence"
     private static let requests = "tidings.requests."

@@ -7,7 +7,7 @@
 ///
 /// int main(void) {
 ///     tidings_extension *extension;
-///     if (tidings_extension_open(&extension) < 0) return fprintf(stderr, "%s\n", tidings_last_error()), 1;
+///     if (tidings_extension_open(NULL, &extension) < 0) return fprintf(stderr, "%s\n", tidings_last_error()), 1;
 ///     // … open observers and servers …
 ///     if (tidings_extension_ready(extension) < 0) return fprintf(stderr, "%s\n", tidings_last_error()), 1;
 ///     (void)tidings_extension_post(extension, "com.example.liked", 17, "So What", 7, NULL);
@@ -52,9 +52,13 @@ extern "C" {
 typedef struct tidings_extension tidings_extension;  ///< the connection to the host
 
 /// Receives the grants and the centers from descriptor 0, and joins both centers. Announces the extension in the
-/// private center (`tidings_announce`, role "extension"), so that the host learns of its end also behind a wrapper
-/// script: after `tidings_extension_close` or `tidings_withdraw` the process has two seconds to exit. Afterwards
-/// descriptor 0 reads as an empty file. Call it once, before other code reads descriptor 0.
+/// private center (`tidings_announce`), so that the host learns of its end also behind a wrapper script: after
+/// `tidings_extension_close` or `tidings_withdraw` the process has two seconds to exit. Afterwards descriptor 0 reads
+/// as an empty file. Call it once, before other code reads descriptor 0.
+///
+/// `will` (or NULL): what is posted into the private center if this process dies. The host posts it into the broadcast
+/// center, after all that the process has posted. That needs a TIDINGS_GRANT_POSTS for its name, and takes up to a
+/// second after the end. `exit` and `tidings_extension_close` are no death. The will's memory is the caller's again.
 ///
 /// - -ENOTSOCK: descriptor 0 is no socket: no host started this program.
 /// - -EPROTO: the host speaks another version of the hand-shake. It has been told; the program should end.
@@ -65,7 +69,7 @@ typedef struct tidings_extension tidings_extension;  ///< the connection to the 
 /// Not async-signal-safe.
 /// Bound: two times that of `tidings_receive`, and `tidings_announce`. Waits for the host's messages, which it sends
 /// before it starts the extension.
-int tidings_extension_open(tidings_extension **extension);
+int tidings_extension_open(const tidings_will *will, tidings_extension **extension);
 
 /// Closes both centers and the connection. The caller closes their observers and publishers before. NULL is ignored.
 /// Bound and waiting: as `tidings_close`, two times, and as `tidings_withdraw`.

@@ -28,6 +28,11 @@ extern "C" {
 #define TIDINGS_HANDSHAKE_VERSION 1u
 #define TIDINGS_HANDSHAKE_BYTES_MAX 65536u  ///< bytes of the first message, with all grants
 
+/// The role under which an extension announces itself in the private center.
+#define TIDINGS_HANDSHAKE_ROLE "extension"
+/// The same if it leaves a last will: the host waits for the will of such a process after its death.
+#define TIDINGS_HANDSHAKE_ROLE_WITH_WILL "extension with a last will"
+
 /// What a grant allows the extension.
 enum {
     TIDINGS_GRANT_OBSERVES = 1,  ///< observe the broadcast center

@@ -26,7 +26,7 @@ static int fail(int error, const char *what, const char *advice) {
     return error;
 }
 
-static int receive(tidings_extension *extension) {
+static int receive(tidings_extension *extension, const tidings_will *will) {
     extension->socket = tidings_handshake_input();
     if (extension->socket < 0) {
         const bool none = extension->socket == -ENOTSOCK || extension->socket == -EBADF;
@@ -52,16 +52,16 @@ static int receive(tidings_extension *extension) {
     if (error) return error;
     // From the end of this announcement the host learns that this process has ended, also if the host started a
     // wrapper script.
-    static const char role[] = "extension";
-    return tidings_announce(extension->private_center, role, sizeof role - 1, NULL, 0);
+    const char *role = will ? TIDINGS_HANDSHAKE_ROLE_WITH_WILL : TIDINGS_HANDSHAKE_ROLE;
+    return tidings_announce(extension->private_center, role, strlen(role), will, 0);
 }
 
-int tidings_extension_open(tidings_extension **result) {
+int tidings_extension_open(const tidings_will *will, tidings_extension **result) {
     *result = NULL;
     tidings_extension *extension = calloc(1, sizeof *extension);
     if (!extension) return fail(-ENOMEM, "open the extension", "free some memory");
     (void)pthread_mutex_init(&extension->answering, NULL);
-    const int error = receive(extension);
+    const int error = receive(extension, will);
     if (error) {
         // Closing a center may replace the error line.
         char line[512];

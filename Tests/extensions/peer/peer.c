@@ -159,7 +159,7 @@ static int observe(tidings_center *center, const char *name, tidings_observer **
 // Posts the configuration, and then what it observes in the broadcast center; ends with the host.
 static int take_part(void) {
     tidings_extension *extension;
-    const int error = tidings_extension_open(&extension);
+    const int error = tidings_extension_open(NULL, &extension);
     if (error == -EPROTO)
         return strcmp(tidings_last_error(),
                       "can't connect to a host of version 4711 with version 1: Protocol error; build both with the "
@@ -201,7 +201,7 @@ static int take_part(void) {
 // Checks what an extension without grants receives.
 static int take_part_alone(void) {
     tidings_extension *extension;
-    TRY(50, tidings_extension_open(&extension));
+    TRY(50, tidings_extension_open(NULL, &extension));
     const tidings_grant *grants;
     if (tidings_extension_broadcast_center(extension)) return 51;
     if (tidings_extension_grants(extension, &grants) != 1 || grants[0].kind != TIDINGS_GRANT_POSTS) return 52;
@@ -212,8 +212,20 @@ static int take_part_alone(void) {
     if (read(0, &byte, 1) != 0) return 56;
     TRY(57, tidings_extension_ready(extension));
     tidings_extension *second;
-    if (tidings_extension_open(&second) != -ENOTSOCK) return 58;
+    if (tidings_extension_open(NULL, &second) != -ENOTSOCK) return 58;
     TRY(59, tidings_extension_await_end(extension, -1));
+    tidings_extension_close(extension);
+    return 0;
+}
+
+// Leaves a last will, and dies or closes.
+static int leave_a_will(bool dies) {
+    const tidings_will will = {.name = "liked", .name_length = 5, .payload = "died", .size = 4};
+    tidings_extension *extension;
+    TRY(60, tidings_extension_open(&will, &extension));
+    TRY(61, tidings_extension_ready(extension));
+    TRY(62, tidings_extension_post(extension, "liked", 5, "lived", 5, NULL));
+    if (dies) (void)raise(SIGKILL);
     tidings_extension_close(extension);
     return 0;
 }
@@ -295,6 +307,7 @@ static void act(const char *action, char **arguments) {
     if ((with = is(action, "fork-without-end"))) fork_without_end((uint32_t)atoi(with));
     if (is(action, "extension")) _exit(take_part());
     if (is(action, "extension-alone")) _exit(take_part_alone());
+    if ((with = is(action, "extension-will"))) _exit(leave_a_will(strcmp(with, "die") == 0));
 }
 
 int main(int count, char **arguments) {

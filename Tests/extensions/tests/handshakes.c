@@ -103,6 +103,47 @@ void an_extension_without_a_grant_to_observe_has_no_broadcast_center(void) {
     tidings_close(private_center);
 }
 
+static void notice(tidings_observer *observer, int event) {
+    tidings_delivery delivery;
+    tidings_presence presence;
+    EXPECT(0, tidings_next(observer, -1, &delivery));
+    EXPECT(0, tidings_presence_read(&delivery, &presence));
+    CHECK(presence.event == event && strcmp(presence.role, TIDINGS_HANDSHAKE_ROLE_WITH_WILL) == 0, "%d of \"%s\"",
+          presence.event, presence.role);
+}
+
+void the_last_will_of_an_extension_comes_after_its_death_alone(void) {
+    tidings_launcher *launcher = opened();
+    for (int dies = 0; dies < 2; dies++) {
+        int sockets[2];
+        EXPECT(0, tidings_handshake_sockets(sockets));
+        tidings_center *private_center = sealed("private");
+        EXPECT(0, tidings_presence_watch(private_center));
+        tidings_observer *liked = observe(private_center, "liked");
+        tidings_observer *presence = observe(private_center, TIDINGS_PRESENCE_NAME);
+        EXPECT(0, tidings_handshake_hello_send(sockets[0], grants, 1, false));
+        EXPECT(0, tidings_send(private_center, sockets[0], 0));
+        const running one = start_over(launcher, dies ? LAUNCH("extension-will:die") : LAUNCH("extension-will:close"),
+                                       sockets);
+        notice(presence, TIDINGS_PRESENCE_JOINED);
+        notice(presence, dies ? TIDINGS_PRESENCE_DIED : TIDINGS_PRESENCE_CLOSED);
+        receives(liked, "lived");
+        if (dies)
+            receives(liked, "died");
+        else
+            post(private_center, "liked", "closed", 0), receives(liked, "closed");
+        if (dies)
+            killed(&one, SIGKILL);
+        else
+            exited(&one, 0);
+        (void)close(one.socket);
+        tidings_observer_close(liked);
+        tidings_observer_close(presence);
+        tidings_close(private_center);
+    }
+    tidings_launcher_close(launcher);
+}
+
 // A hello or answer of another version, as its first 12 bytes are.
 static void send_version(int socket, uint32_t version, size_t length) {
     int copy[2];

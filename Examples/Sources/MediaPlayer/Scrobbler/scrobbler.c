@@ -12,7 +12,7 @@ int main(void) {
     tidings_extension *host;
     tidings_observer *observer;
     uint32_t subscription, count = 0;
-    if (tidings_extension_open(&host) < 0) return failed();
+    if (tidings_extension_open(NULL, &host) < 0) return failed();
     if (tidings_observer_open(tidings_extension_broadcast_center(host), 0, &observer) < 0) return failed();
     if (tidings_observer_add(observer, TRACK, strlen(TRACK), NULL, 0, 0, &subscription) < 0) return failed();
     if (tidings_extension_ready(host) < 0) return failed();

@@ -7,7 +7,7 @@ static int failed(void) { return fprintf(stderr, "scrobbler: %s\n", tidings_last
 
 int main(void) {
     tidings_extension *host;
-    if (tidings_extension_open(&host) < 0) return failed();
+    if (tidings_extension_open(NULL, &host) < 0) return failed();
     if (tidings_extension_ready(host) < 0) return failed();
     tidings_extension_close(host);
     return 0;
