@@ -123,9 +123,7 @@ struct ExtensionPeer: TidingsExtension {
             while !Task.isCancelled { try? host.center.post(Secret(number: 0)) }
         case "fillsItsCenter":
             let server = try host.serve(Command.self) { _, _ in "here" }
-            var volumes = try host.center.messages(of: Volume.self).register()
-            try host.ready()
-            _ = await volumes.next()
+            try await readyUntilVolume(host)
             do { while true { try host.post(Secret(number: 0)) } } catch let error as SharedNotificationError
                 where error.code == .full
             {}
@@ -155,9 +153,7 @@ struct ExtensionPeer: TidingsExtension {
         case "servesTwice":
             let first = try host.serve(Command.self) { _, _ in "first" }
             let second = try host.serve(Command.self) { _, _ in "second" }
-            var volumes = try host.center.messages(of: Volume.self).register()
-            try host.ready()
-            _ = await volumes.next()
+            try await readyUntilVolume(host)
             first.cancel()
             try host.post(Liked(title: "first has ended"))
             try await forever()
@@ -298,6 +294,14 @@ struct ExtensionPeer: TidingsExtension {
         for await refusal in refusals {
             try host.post(Liked(title: "\(refusal.grant.name) \(refusal.count)"))
         }
+    }
+
+    /// Is ready, and waits until the host posts a `Volume`, however many it posts.
+    private func readyUntilVolume(_ host: HostConnection) async throws {
+        // Not messages, which report to standard error what they miss.
+        var volumes = try host.center.deliveries(of: Volume.self).register()
+        try host.ready()
+        _ = await volumes.next()
     }
 
     private func forever() async throws {
