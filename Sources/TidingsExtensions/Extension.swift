@@ -62,15 +62,17 @@ public final class Extension: Sendable {
     ///   to be ready. If the extension ends without a reply, the request is made again to the next process;
     /// - any other request throws `.noServer` at once, or `.serverEnded` if the extension ends without a reply.
     ///
-    /// While the private center has no room, because the extension floods it or the host is behind with forwarding, the
-    /// request waits within its timeout, and then throws `.full`.
+    /// While the private center has no room, because the extension holds it full or the host is behind with forwarding,
+    /// the request waits within its timeout, without one for up to 10 s, and then throws `.full`. If the timeout ends
+    /// during an attempt, it throws `.timedOut`.
     ///
     /// If the extension is alive and does not serve the name, the request throws `.noServer`. An idempotent request
     /// first waits up to 2 s for a report that the process has ended.
     ///
     /// - Parameters:
     ///   - request: what to ask; its encoding may be as large as ``LaunchSpecification/Limits/payload``.
-    ///   - timeout: for all attempts together; `nil`: without end.
+    ///   - timeout: for all attempts together; `nil`: a request that was made waits for the reply, until the extension
+    ///     ends or the task is cancelled.
     ///   - options: whether the request may be carried out twice.
     /// - Throws: ``ExtensionError`` `.notGranted` without a grant (``Grant/serves(_:)``). The request's own `Failure`,
     ///   `CancellationError`, and `SharedNotificationError`, as `SharedNotificationCenter.request(_:timeout:options:)`.

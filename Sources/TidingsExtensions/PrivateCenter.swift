@@ -129,23 +129,27 @@ final class PrivateCenter: Sendable {
         }
     }
 
+    /// How long a request without a timeout waits for room. The relay needs at most a second for each notification.
+    private static let roomTimeout = Duration.seconds(10)
+
     /// Makes a request, again after pauses while the center has no room: the relay is a lossless observer of it, and
     /// may be behind on a busy machine, or while the broadcast center has no room. The host's own requests don't fail
-    /// for that.
+    /// for that. But a lossless observer of the extension, or a flood, may hold the center full without end.
     private static func request<R: SharedNotificationCenter.Request>(
         _ request: R, in center: SharedNotificationCenter, timeout: Duration?,
         _ options: SharedNotificationCenter.RequestOptions
     ) async throws -> R.Reply {
-        let deadline = timeout.map { ContinuousClock.now + $0.bounded }
+        let deadline = ContinuousClock.now + (timeout?.bounded ?? roomTimeout)
         var pause = Duration.milliseconds(1)
         while true {
-            let left = deadline.map { max(.zero, ContinuousClock.now.duration(to: $0)) }
+            let left = max(.zero, ContinuousClock.now.duration(to: deadline))
             do {
-                return try await center.request(request, timeout: left, options: options)
+                return try await center.request(request, timeout: timeout == nil ? nil : left, options: options)
             } catch let error as SharedNotificationError where error.code == .full {
-                if let left, left <= pause { throw error }
+                try await Task.sleep(for: min(pause, left))
+                // Another attempt could not wait, and would time out.
+                if deadline <= .now { throw error }
             }
-            try await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(10))
         }
     }

@@ -129,6 +129,14 @@ struct ExtensionPeer: TidingsExtension {
             {}
             try await forever()
             server.cancel()
+        case "holdsItsCenterFull":
+            let server = try host.serve(Command.self) { _, _ in "here" }
+            // Takes nothing out of its buffer.
+            let volumes = try host.center.deliveries(of: Volume.self, options: .init(lossless: true), bufferSize: 1)
+                .register()
+            try host.ready()
+            try await forever()
+            withExtendedLifetime((server, volumes)) {}
         case "spoils":
             try host.ready()
             try spoil("spoils")

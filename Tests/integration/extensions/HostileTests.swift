@@ -161,16 +161,31 @@ struct HostileTests {
         let one = try await stage.host.launch(specification)
         // The first request of a name takes longer to make.
         expectEqual(try await one.command("where"), "here")
-        var full: SharedNotificationError?
-        while full?.code != .full {
-            do { try one.post(Volume(level: 1)) } catch { full = error.underlyingError }
-        }
+        one.fill()
         let (encodings, encoded) = AsyncStream.makeStream(of: Void.self)
         let reply = Task { try await one.request(SignallingCommand(text: "", encoded: encoded), timeout: .seconds(60)) }
         for await _ in encodings { break }
         let draining = Task { for await _ in secrets {} }
         expectEqual(try await reply.value, "here")
         draining.cancel()
+    }
+
+    @Test func aRequestEndsThoughTheExtensionHoldsItsCenterFull() async throws {
+        let stage = try Stage()
+        let one = try await stage.host.launch(Stage.specification("holdsItsCenterFull"))
+        expectEqual(try await one.command("where"), "here")
+        one.fill()
+        // On a busy machine, the timeout may be over within an attempt.
+        let late = await centerCode { _ = try await one.request(Command("where"), timeout: .milliseconds(20)) }
+        #expect(late == .full || late == .timedOut)
+        expectEqual(await centerCode { _ = try await one.request(Command("where")) }, .full)
+        let cancelled = Task { try await one.request(Command("where")) }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
+        let waiting = Task { await centerCode { _ = try await one.request(Command("where")) } }
+        await one.stop(timeout: .zero)
+        let ended = await waiting.value
+        #expect(ended == .serverEnded || ended == .noServer)
     }
 
     /// A `Command` that tells when it is encoded, which is just before the request is made.
@@ -230,6 +245,16 @@ struct HostileTests {
         expectEqual(try await stage.host.launch(specification).command("echo a"), "a")
         specification.sandbox = .landlock(readable: ["/nonexistent"])
         expectEqual(await code { _ = try await stage.host.launch(specification) }, .notFound)
+    }
+}
+
+extension Extension {
+    /// Posts until the private center has no room.
+    fileprivate func fill() {
+        var full: SharedNotificationError?
+        while full?.code != .full {
+            do { try post(Volume(level: 1)) } catch { full = error.underlyingError }
+        }
     }
 }
 
