@@ -81,10 +81,6 @@ public struct Grant: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension [Grant] {
-    func names(_ kind: Grant.Kind) -> Set<SharedNotificationCenter.Name> {
-        Set(lazy.filter { $0.kind == kind }.map(\.name))
-    }
-
     /// - Parameter what: the call that needs the grant, after "can't".
     func require(
         _ kind: Grant.Kind, _ name: SharedNotificationCenter.Name, _ what: @autoclosure () -> String

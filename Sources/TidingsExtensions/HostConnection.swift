@@ -75,7 +75,8 @@ public final class HostConnection: Sendable {
     /// retained. If the host is more than 1,024 messages behind, the call throws `.full`, or waits for the options'
     /// timeout first; a task calls `waitingForRoom` of ``center`` around it instead.
     ///
-    /// - Throws: ``ExtensionError`` `.notGranted` without a grant (``Grant/posts(_:)``): the host refuses the message.
+    /// - Throws: ``ExtensionError`` `.notGranted` without a grant (``Grant/posts(_:)``): nothing is posted under the
+    ///   name, and the host counts the refusal.
     ///   `SharedNotificationError`, as `SharedNotificationCenter.post(_:options:)`.
     public func post<M: SharedNotificationCenter.Message>(
         _ message: M, options: SharedNotificationCenter.PostOptions = SharedNotificationCenter.PostOptions()
@@ -131,13 +132,14 @@ public final class HostConnection: Sendable {
         return try center.serve(type, options: options, using: handler)
     }
 
-    /// Without a grant, sends the host the name alone, so that it counts and reports the refusal.
+    /// Without a grant, tells the host the name alone, so that it counts and reports the refusal.
     private func require(
         _ kind: Grant.Kind, _ name: SharedNotificationCenter.Name, _ what: @autoclosure () -> String
     ) throws(ExtensionError) {
         do throws(ExtensionError) { try grants.require(kind, name, what()) } catch {
             // It fails if the host is far behind, and then has more to count than this.
-            _ = try? center.post(name: kind == .requests ? Relay.announcement(of: name) : name)
+            let subject = kind == .requests ? Relay.announcement(of: name) : name
+            _ = try? center.post(name: Relay.ungranted, options: .init(subject: subject.rawValue))
             throw error
         }
     }

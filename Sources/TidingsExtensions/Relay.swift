@@ -6,6 +6,8 @@ internal import Tidings
 struct Relay {
     /// The host posts this name into the private center after the process has ended: the relay ends there.
     static let mark: SharedNotificationCenter.Name = "tidings.extension.end"
+    /// An extension posts this name, with a name as the subject that its library has refused for want of a grant.
+    static let ungranted: SharedNotificationCenter.Name = .init(TIDINGS_EXTENSION_UNGRANTED)
     /// The role of an extension that leaves a last will: the relay waits for the will of such a one.
     static let roleWithWill = TIDINGS_HANDSHAKE_ROLE_WITH_WILL
     /// The library posts these names: a notice of presence, and the announcement of a request.
@@ -13,6 +15,11 @@ struct Relay {
     private static let requests = "tidings.requests."
     static func announcement(of request: SharedNotificationCenter.Name) -> SharedNotificationCenter.Name {
         SharedNotificationCenter.Name(requests + request.rawValue)
+    }
+    /// What an extension needs to post a name.
+    private static func grant(for name: SharedNotificationCenter.Name) -> Grant {
+        guard name.rawValue.hasPrefix(requests) else { return Grant(.posts, named: name) }
+        return Grant(.requests, named: .init(String(name.rawValue.dropFirst(requests.count))))
     }
     /// After so many notifications the relay pauses for a millisecond. So a flood takes little of the host's processor
     /// time, and leaves other tasks running: the relay's observer is lossless, and holds the extension back meanwhile.
@@ -24,7 +31,7 @@ struct Relay {
     private let center: SharedNotificationCenter
     private let broadcast: SharedNotificationCenter
     private let fail: @Sendable (SharedNotificationError) -> Void
-    private let granted, requestable, served: Set<SharedNotificationCenter.Name>
+    private let grants: Set<Grant>
     private var refusals = Tally<Grant>()
     private var failures = Tally<SharedNotificationCenter.Name>()
     /// How many notifications it has taken.
@@ -56,9 +63,7 @@ struct Relay {
         self.one = one
         self.center = center
         broadcast = one.core.broadcast
-        granted = one.specification.grants.names(.posts)
-        requestable = one.specification.grants.names(.requests)
-        served = one.specification.grants.names(.serves)
+        grants = Set(one.specification.grants)
     }
 
     consuming func run(
@@ -93,26 +98,30 @@ struct Relay {
 
     private mutating func take(_ notification: SharedNotificationCenter.Notification) async {
         let (name, envelope) = (notification.name, notification.envelope)
-        if granted.contains(name) {
+        let needed = Self.grant(for: name)
+        if name == Self.ungranted {
+            let missing = envelope.subject.map { Self.grant(for: .init($0)) } ?? needed
+            // A hostile extension may name a grant that it has.
+            refuse(grants.contains(missing) ? needed : missing)
+        } else if grants.contains(Grant(.posts, named: name)) {
             // A cleared retained value is no notification that observers of the broadcast center expect.
             if !envelope.isOwn, !envelope.isCleared { await forward(notification) }
-        } else if name.rawValue.hasPrefix(Self.requests) {
+        } else if needed.kind == .requests {
             // The host's requests are posted by another participant of this process. A process of the extension that
             // claims this process ID is not counted here, and gets no reply either. A server that leaves announces its
             // requests again.
-            let request = SharedNotificationCenter.Name(String(name.rawValue.dropFirst(Self.requests.count)))
-            if !requestable.contains(request), !served.contains(request), envelope.poster.pid != getpid() {
-                refuse(Grant(.requests, named: request))
+            if !grants.contains(needed), !grants.contains(Grant(.serves, named: needed.name)),
+                envelope.poster.pid != getpid()
+            {
+                refuse(needed)
             }
         } else if name == Self.presence {
             // The task that observes presence takes each notice, also an invented one.
             follow(notification.payload)
         } else if !envelope.isOwn {
-            refuse(Grant(.posts, named: name))
+            refuse(needed)
         }
-        if isWillNext, name != Self.presence, !name.rawValue.hasPrefix(Self.requests),
-            envelope.poster.pid == willPid
-        {
+        if isWillNext, name != Self.presence, needed.kind == .posts, envelope.poster.pid == willPid {
             (willOf, isWillNext) = (nil, false)
         }
     }

@@ -99,7 +99,7 @@ bool tidings_extension_is_granted(const tidings_extension *extension, uint8_t ki
 int tidings_extension_ready(tidings_extension *extension);
 
 /// Posts into the private center; the host posts the notification into the broadcast center. -EPERM: no
-/// TIDINGS_GRANT_POSTS has the name; the host was sent the name alone, and counts and reports the refusal. `options`
+/// TIDINGS_GRANT_POSTS has the name; the host was told the name alone, and counts and reports the refusal. `options`
 /// (or NULL) and other errors as `tidings_post`. The host is a lossless observer of the private center: -EAGAIN if it
 /// is a whole ring behind, unless the options have a timeout.
 /// Bound and waiting: as `tidings_post`, and a comparison with each grant.

@@ -33,6 +33,12 @@ extern "C" {
 /// The same if it leaves a last will: the host waits for the will of such a process after its death.
 #define TIDINGS_HANDSHAKE_ROLE_WITH_WILL "extension with a last will"
 
+/// The name of an empty notification in the private center. Its subject is a name that the extension's library has
+/// refused to post, for want of a grant: the host counts and reports that. Under the name itself, it would reach
+/// observers in the extension, which expect a payload. A refused request has the name of its announcement
+/// (TIDINGS_REQUESTS_PREFIX).
+#define TIDINGS_EXTENSION_UNGRANTED "tidings.extension.ungranted"
+
 /// What a grant allows the extension.
 enum {
     TIDINGS_GRANT_OBSERVES = 1,  ///< observe the broadcast center

@@ -118,12 +118,17 @@ int tidings_extension_post(tidings_extension *extension, const char *name, size_
     const bool granted = tidings_extension_is_granted(extension, TIDINGS_GRANT_POSTS, name, name_length);
     _Alignas(8) char memory[TIDINGS_PUBLISHER_SIZE_MAX];
     tidings_publisher *publisher;
-    int error = tidings_publisher_place(extension->private_center, name, name_length, NULL, 0, memory, sizeof memory,
+    int error;
+    if (granted) {
+        error = tidings_publisher_place(extension->private_center, name, name_length, NULL, 0, memory, sizeof memory,
                                         &publisher);
-    // Without a grant the host receives the name alone: it counts and reports the refusal.
-    if (!error)
-        error = tidings_post(publisher, granted ? payload : NULL, granted ? size : 0, granted ? options : NULL, NULL);
-    if (granted) return error;
+        return error ? error : tidings_post(publisher, payload, size, options, NULL);
+    }
+    error = tidings_publisher_place(extension->private_center, TIDINGS_EXTENSION_UNGRANTED,
+                                    strlen(TIDINGS_EXTENSION_UNGRANTED), name, name_length, memory, sizeof memory,
+                                    &publisher);
+    // It fails if the host is far behind, and then has more to count than this.
+    if (!error) (void)tidings_post(publisher, NULL, 0, NULL, NULL);
     char what[TIDINGS_NAME_MAX + 32];
     const int shown = name_length < TIDINGS_NAME_MAX ? (int)name_length : TIDINGS_NAME_MAX;
     (void)snprintf(what, sizeof what, "post \"%.*s\" to the host", shown, name);

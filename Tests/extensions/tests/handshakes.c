@@ -57,7 +57,8 @@ static void takes_part(tidings_launch launch) {
     EXPECT(0, tidings_handshake_sockets(sockets));
     tidings_center *private_center = sealed("private"), *broadcast = sealed("broadcast");
     post(private_center, "configuration", "blue", TIDINGS_POST_RETAIN);
-    tidings_observer *liked = observe(private_center, "liked");
+    tidings_observer *liked = observe(private_center, "liked"), *forbidden = observe(private_center, "forbidden"),
+                     *ungranted = observe(private_center, TIDINGS_EXTENSION_UNGRANTED);
     EXPECT(0, tidings_handshake_hello_send(sockets[0], grants, 2, true));
     EXPECT(0, tidings_send(private_center, sockets[0], 0));
     EXPECT(0, tidings_send(broadcast, sockets[0], TIDINGS_SEND_READ_ONLY));
@@ -68,11 +69,18 @@ static void takes_part(tidings_launch launch) {
     receives(liked, "blue");
     post(broadcast, "track", "So What", 0);
     receives(liked, "So What");
+    tidings_delivery delivery;
+    EXPECT(-EAGAIN, tidings_next(forbidden, 0, &delivery));
+    EXPECT(0, tidings_next(ungranted, -1, &delivery));
+    CHECK(strcmp(delivery.subject, "forbidden") == 0 && delivery.size == 0, "\"%s\", %zu", delivery.subject,
+          delivery.size);
     EXPECT(-ETIMEDOUT, tidings_handshake_answer_receive(one.socket, 0, &answer));
     (void)close(one.socket);
     exited(&one, 0);
     tidings_launcher_close(launcher);
     tidings_observer_close(liked);
+    tidings_observer_close(forbidden);
+    tidings_observer_close(ungranted);
     tidings_close(private_center);
     tidings_close(broadcast);
 }

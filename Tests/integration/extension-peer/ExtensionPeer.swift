@@ -252,6 +252,15 @@ struct ExtensionPeer: TidingsExtension {
             case "secret":
                 do { try host.post(Secret(number: 0)) } catch let error as ExtensionError { return "\(error.code)" }
                 return "posted"
+            case "observedSecret":
+                var secrets = try host.center.deliveries(ofNames: .init([Secret.name])).register()
+                try? host.post(Secret(number: 0))
+                // Past the check of `HostConnection`.
+                try host.center.post(Secret(number: 1))
+                guard case .notification(let first)? = await secrets.next() else { return "" }
+                return "\(try first.payload.decode(Secret.self).number)"
+            case "inventRefusal":
+                try host.center.post(name: "tidings.extension.ungranted", options: .init(subject: words[1]))
             case "lookup": return try await host.request(Lookup(word: words[1]))
             case "lookupPastTheCheck":
                 var refusals = try host.refusals.register()

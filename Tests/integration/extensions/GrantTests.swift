@@ -106,6 +106,19 @@ struct GrantTests {
         expectEqual(await code { _ = try await one.request(Lookup(word: "a")) }, .notGranted)
     }
 
+    @Test func aPostThatTheLibraryRefusesReachesNoObserverInTheExtension() async throws {
+        let stage = try Stage()
+        let one = try await stage.commands()
+        var events = one.lifecycle.makeAsyncIterator()
+        _ = await events.next()
+        expectEqual(try await one.command("observedSecret"), "1")
+        for count in 1...2 { expectEqual(await events.next(), .refused(.posts(Secret.self), count: count)) }
+        // An invented refusal of what it has a grant for is one of the library's name.
+        _ = try await one.command("inventRefusal Liked")
+        expectEqual(await events.next(), .refused(.posts(named: "tidings.extension.ungranted"), count: 1))
+        await stage.host.stopAll()
+    }
+
     @Test func notificationsWithoutGrantAreRefusedAndCounted() async throws {
         let stage = try Stage()
         var likes = try stage.likes()
