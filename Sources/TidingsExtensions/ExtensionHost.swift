@@ -37,8 +37,9 @@ public import Tidings
 ///   are killed. An ``Extension`` does not keep it: keep it yourself as long as extensions are to run. A handler that
 ///   captures it keeps it for ever (``serve(_:using:)``).
 /// - What the library finds wrong in a private center, such as a request that does not decode, is passed to
-///   `onDiagnostic` of the broadcast center. Without a closure there it is dropped. Of many for one name and process,
-///   the closure receives the 1st, 2nd, 4th, 8th and so on (``Extension/undecodableCount``).
+///   `onDiagnostic` of the broadcast center. Without a closure there it is dropped. Of many of
+///   one kind (of payloads that do not decode, of one name) and one process, the closure receives the 1st, 2nd, 4th,
+///   8th and so on (``Extension/undecodableCount``).
 ///
 /// A host has one child process, the launcher, and two threads. An extension takes three threads of the host, one more
 /// for each name that the host serves to it, and one for each of the (up to 16) names last requested from it. All of

@@ -38,18 +38,15 @@ final class PrivateCenter: Sendable {
         for each in specification.configuration { try each.set(center) }
         // What the extension does to its center is reported as for the host's own center, and not without limit. It
         // ends the process if the center cannot be used any more.
-        let tally = Locked(Tally<SharedNotificationCenter.Name?>())
+        let tally = Locked(DiagnosticTally())
         center.onDiagnostic = { [weak one, broadcast = one.core.broadcast] diagnostic in
-            var name: SharedNotificationCenter.Name?
-            switch diagnostic {
-            case .dispatchFailed(let error): return fail(error)
-            case .undecodable(let notification, _):
-                name = notification.name
+            if case .dispatchFailed(let error) = diagnostic { return fail(error) }
+            let count = tally.withLock { $0.count(diagnostic) }
+            if case .undecodable(let notification, _) = diagnostic {
                 one?.countUndecodable()
-            default: break
+                if let count { one?.lifecycle.feed.emit(.undecodable(notification.name, count: count)) }
             }
-            guard let count = tally.withLock({ $0.count(name) }) else { return }
-            if let name { one?.lifecycle.feed.emit(.undecodable(name, count: count)) }
+            guard count != nil else { return }
             broadcast.onDiagnostic?(diagnostic)
         }
         // Lossless: an extension that posts faster than the host forwards is held back, and loses nothing.
