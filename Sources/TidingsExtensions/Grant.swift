@@ -22,7 +22,7 @@ public struct Grant: Hashable, Sendable, CustomStringConvertible {
     /// let grant = Grant.posts(named: "com.example.log")
     /// print(grant.kind == .posts, grant.name)
     /// ```
-    public enum Kind: UInt8, Hashable, Sendable, CaseIterable {
+    public enum Kind: UInt8, Hashable, Sendable {
         /// Observe the broadcast center.
         case observes = 1
         /// Post, through the host, into the broadcast center.

@@ -20,22 +20,16 @@ final class Launched: Sendable {
             let (near, far) = try HandShake.sockets(for: specification.name)
             defer { close(far) }
             // Its queue is not the host's, where the answer would wait for the starts of other extensions.
-            let answers: SocketWatch
-            do throws(ExtensionError) { answers = try SocketWatch(near) { signals.yield(.answered(number)) } } catch {
-                close(near)
-                throw error
-            }
             do throws(ExtensionError) {
+                answers = try SocketWatch(near) { signals.yield(.answered(number)) }
                 try Self.send(specification, center.center, core.broadcast, over: near)
                 process = try core.withLauncher { (launcher) throws(ExtensionError) in
                     try launcher.start(specification, input: far)
                 }
             } catch {
-                answers.cancel()
                 close(near)
                 throw error
             }
-            self.answers = answers
             socket = near
         } catch {
             center.discard()
@@ -67,7 +61,6 @@ final class Launched: Sendable {
 
     /// After the process has ended: forwards what it posted, and ends all that belongs to this start.
     func end() async {
-        answers.cancel()
         await center.end()
         close(socket)
     }

@@ -70,8 +70,8 @@ extension Extension {
     /// ```
     ///
     /// Each iterator first yields the latest event before it was made, except those with a count. Then it yields each
-    /// later event, in order. The sequence ends after the last event of an
-    /// extension that is not started again, or if the iterating task is cancelled.
+    /// later event, in order. The sequence ends after the last event of an extension that is not started again, or if
+    /// the iterating task is cancelled.
     public struct Lifecycle: AsyncSequence, Sendable {
         let feed: LifecycleFeed
 

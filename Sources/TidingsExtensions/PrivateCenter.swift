@@ -102,14 +102,13 @@ final class PrivateCenter: Sendable {
         _ request: R, timeout: Duration?, _ options: SharedNotificationCenter.RequestOptions
     ) async throws -> R.Reply {
         let task = Task { [center] in try await Self.request(request, in: center, timeout: timeout, options) }
-        let id = state.withLock { state -> Int? in
-            guard !state.isOver else { return nil }
+        let (id, isOver) = state.withLock { state in
             state.lastRequest += 1
             state.requests[state.lastRequest] = { task.cancel() }
-            return state.lastRequest
+            return (state.lastRequest, state.isOver)
         }
-        if id == nil { task.cancel() }
-        defer { if let id { _ = state.withLock { $0.requests.removeValue(forKey: id) } } }
+        if isOver { task.cancel() }
+        defer { _ = state.withLock { $0.requests.removeValue(forKey: id) } }
         do {
             return try await withTaskCancellationHandler {
                 try await task.value

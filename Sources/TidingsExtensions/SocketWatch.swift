@@ -1,7 +1,8 @@
 internal import Dispatch
 internal import Glibc
 
-/// Reports once that a socket can be read, or that its other end is closed. Takes no thread while it waits.
+/// Reports once that a socket can be read, or that its other end is closed. Takes no thread while it waits. Ends when
+/// it is released.
 final class SocketWatch: @unchecked Sendable {
     // Sendable: the source never changes, and Dispatch's functions may be called from any thread.
     private let source: any DispatchSourceRead
@@ -24,7 +25,7 @@ final class SocketWatch: @unchecked Sendable {
         self.source = source
     }
 
-    func cancel() {
+    deinit {
         source.cancel()
     }
 }

@@ -83,7 +83,7 @@ private struct Supervision {
         emit(.launching)
         let start: Launched
         do throws(ExtensionError) {
-            start = try await one.core.onQueue { [one] () throws(ExtensionError) in
+            start = try await one.core.queue.result { [one] () throws(ExtensionError) in
                 let start = try Launched(number, of: one)
                 one.began(start)
                 return start

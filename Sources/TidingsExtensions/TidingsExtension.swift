@@ -64,7 +64,10 @@ extension TidingsExtension {
         let (program, host): (Self, HostConnection)
         do throws(ExtensionError) {
             program = Self()
-            host = try await connect(program.will) { end.continuation.yield() }
+            // Receiving waits for the host.
+            host = try await DispatchQueue.global().result { [will = program.will] () throws(ExtensionError) in
+                try HostConnection(socket: try HandShake.takeInput(), will: will) { end.continuation.yield() }
+            }
         } catch { fail(error) }
         let running = Task { try await program.run(host) }
         let terminated: SocketWatch
@@ -79,26 +82,6 @@ extension TidingsExtension {
             if !(error is CancellationError && running.isCancelled) { fail(error) }
         }
         withExtendedLifetime((host, terminated)) { exit(0) }
-    }
-
-    private static func connect(
-        _ will: SharedNotificationCenter.Will?, _ ended: @escaping @Sendable () -> Void
-    ) async throws(ExtensionError) -> HostConnection {
-        let result = Locked<Result<HostConnection, ExtensionError>?>(nil)
-        // Receiving waits for the host.
-        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-            DispatchQueue.global().async {
-                let outcome: Result<HostConnection, ExtensionError>
-                do throws(ExtensionError) {
-                    outcome = .success(try HostConnection(socket: try HandShake.takeInput(), will: will, ended: ended))
-                } catch {
-                    outcome = .failure(error)
-                }
-                result.withLock { $0 = outcome }
-                continuation.resume()
-            }
-        }
-        return try result.withLock { $0! }.get()
     }
 
     private static func fail(_ error: any Error) -> Never {
