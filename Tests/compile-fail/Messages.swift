@@ -82,6 +82,19 @@ try center.setState(TrackChanged(title: "So What"), subject: "player-1")
 // refused: extra argument 'subject'
 _ = try center.state(for: TrackChanged.self, subject: "player-1")
 
+// The memory that a payload is built in is the closure's until it returns.
+try center.post(name: "com.example.frame", capacity: 4) { output in output.append(7) }
+func keeps(_ center: SharedNotificationCenter) throws {
+    // refused: lifetime-dependent value escapes its scope
+    try center.post(name: "a", capacity: 4) { output in Task { [bytes = output.bytes] in print(bytes.byteCount) } }
+    // refused: escaping closure captures 'inout' parameter 'output'
+    try center.post(name: "a", capacity: 4) { output in Task { output.append(7) } }
+    // refused: missing reinitialization of inout parameter 'output' after consume
+    try center.post(name: "a", capacity: 4) { output in _ = consume output }
+}
+// refused: call can throw
+func builds(_ center: SharedNotificationCenter) { center.post(name: "a", capacity: 4) { output in output.append(7) } }
+
 // A message is what can travel.
 // refused: not a message: declare the type as
 try center.post(7)

@@ -12,5 +12,9 @@ func untyped(_ center: SharedNotificationCenter) throws {
     var userInfo: SharedNotificationCenter.UserInfo = ["tags": ["a", "b"], "by": ["name": "Miles"]]
     userInfo["when"] = .date(Date())
     try center.post(name: "com.example.changed", userInfo: userInfo)
+
+    try center.post(name: "com.example.frame", capacity: 640 * 480 * 4) { output in
+        output.append(repeating: 0xFF00_0000, count: 640 * 480, as: UInt32.self)
+    }
     token.cancel()
 }

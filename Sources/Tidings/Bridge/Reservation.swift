@@ -2,20 +2,23 @@ internal import CTidings
 import Glibc
 import TidingsCoding
 
-/// Memory to encode a payload that has outgrown the poster's stack.
+/// Memory to build a payload in, from its beginning or after it has outgrown the poster's stack.
 ///
 /// It is memory of the center. If the center object follows its name, it is memory of this process, so that the payload
 /// can be posted in the next center.
 struct Reservation: ~Copyable, PayloadMemory {
     // Unowned, because the poster keeps the link alive, and most posts need no reservation.
     private unowned(unsafe) let link: CenterLink
-    /// The poster's stack memory, where the payload begins.
+    /// The poster's stack memory, where the payload begins; empty: it begins here.
     private let scratch: UnsafeRawBufferPointer
     var raw = tidings_reservation()
     /// Whether there is memory that must be posted or given back.
     var isHeld = false
 
-    init(link: CenterLink, after scratch: UnsafeMutableRawBufferPointer) {
+    init(
+        link: CenterLink,
+        after scratch: UnsafeMutableRawBufferPointer = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    ) {
         self.link = link
         self.scratch = UnsafeRawBufferPointer(scratch)
     }

@@ -1,4 +1,4 @@
-// Posting a message, a key's arguments, a name alone, and bytes that are already encoded.
+// Posting a message, a key's arguments, a name alone, bytes that are already encoded, and bytes built in place.
 extension SharedNotificationCenter {
     /// Posts a message to all observers of its name, in all processes.
     ///
@@ -85,6 +85,51 @@ extension SharedNotificationCenter {
         name: Name, payload: RawPayload = .empty, options: PostOptions = PostOptions()
     ) throws(SharedNotificationError) -> UInt64 {
         try posting.post(payload, name: name, subject: options.subject, options.flags)
+    }
+
+    /// Posts a payload that a closure builds in place: in the center's memory, without a copy.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// try center.post(name: "com.example.frame", capacity: 640 * 480 * 4) { output in
+    ///     output.append(repeating: 0xFF00_0000, count: 640 * 480, as: UInt32.self)
+    /// }
+    /// ```
+    ///
+    /// Promise: as for a message. No other process waits for the closure: the notification takes its position in the
+    /// order after the closure has returned. If the process dies in the closure, nothing was posted, and the memory is
+    /// reclaimed with its participant. If it is stopped there, only the memory stays taken. The compiler refuses a
+    /// closure that keeps the output. A payload that fits a slot is copied into it. A payload is also copied once if
+    /// this object follows its name (``Configuration-swift.struct/followsName``), or if a lossless observer's closure
+    /// posts it with a timeout.
+    ///
+    /// The closure runs once, on the caller's thread and in its isolation, and may use this object. The call does not
+    /// check for cancellation; the closure can, and can throw. A child process that is forked in the closure can't
+    /// post the payload (`.invalidArgument`); the parent can.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 255 bytes of UTF-8.
+    ///   - format: tells observers what the bytes are; they are not checked. An observer of a ``BytesMessage`` of this
+    ///     name decodes ``PayloadFormat/bytes``.
+    ///   - capacity: how many bytes the closure can append, at most the center's maximum payload size. If this object
+    ///     follows its name, the size of the built payload is checked in its place, after the closure.
+    ///   - options: the subject, whether the notification is retained, and the timeout, which begins after the closure.
+    ///   - build: appends the payload. The payload is what it has appended, from zero bytes to `capacity`; one byte
+    ///     more traps. The first byte is aligned for elements of up to 16 bytes. Bytes that pad an element are posted
+    ///     too. The memory is shared: do not rely on bytes that you read back, because another writer of the center can
+    ///     change them.
+    /// - Returns: its position in the center's order.
+    /// - Throws: as for a message, `post(_:options:)`; nothing was posted, and the memory is free again. An error of
+    ///   the closure is the `underlyingError` of `.encodingFailed`, unless it is a ``SharedNotificationError``: that is
+    ///   thrown unchanged. `.invalidArgument` also: the capacity is negative. `.payloadTooLarge` names the center's
+    ///   maximum. Before the closure runs: these two, `.invalidName`, `.notPermitted`, `.noSpace`, and `.full` if all
+    ///   memory for payloads of that size is in use.
+    @discardableResult
+    public func post(
+        name: Name, format: PayloadFormat = .bytes, capacity: Int, options: PostOptions = PostOptions(),
+        building build: (inout OutputRawSpan) throws -> Void
+    ) throws(SharedNotificationError) -> UInt64 {
+        try posting.post(format, capacity: capacity, name: name, subject: options.subject, options.flags, build)
     }
 
     /// As `post(_:options:)`. Returns the position.

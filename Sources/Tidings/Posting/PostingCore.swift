@@ -163,6 +163,38 @@ final class PostingCore: Sendable {
         }
     }
 
+    /// Posts what `build` appends to memory that is posted. The position is claimed only after `build`, because that is
+    /// user code.
+    func post(
+        _ format: PayloadCoding.Format, capacity: Int, name: Name, subject: String?, _ flags: PostFlags,
+        _ build: (inout OutputRawSpan) throws -> Void
+    ) throws(SharedNotificationError) -> UInt64 {
+        guard capacity >= 0 else {
+            throw SharedNotificationError(
+                .invalidArgument,
+                message: """
+                    can't post "\(name)" to center "\(link.name)" with a capacity of \(capacity) bytes; pass 0 or more
+                    """)
+        }
+        // Keeps the link open, and the publishers.
+        defer { withExtendedLifetime(self) {} }
+        let publisher = try publishers.publisher(for: name, subject: subject)
+        var reservation = Reservation(link: link)
+        let memory = UnsafeMutableRawBufferPointer(
+            rebasing: try reservation.grow(used: 0, needed: capacity)[..<capacity])
+        var output = OutputRawSpan(buffer: memory, initializedCount: 0)
+        do {
+            try build(&output)
+        } catch let error as SharedNotificationError {
+            throw error
+        } catch {
+            throw encodingFailed(name, error)
+        }
+        let count = output.finalize(for: memory)
+        if count >= LargePosts.size { largePosts.note(name) }
+        return try publisher.postUnlessStuck(&reservation, count: count, format: format.rawValue, flags: flags)
+    }
+
     func postBitwise(
         value: UnsafeRawBufferPointer, to publisher: Publisher, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {

@@ -21,10 +21,9 @@ extension TestPeer {
         center.onDiagnostic = { _ in }
         let suspended = try SharedNotificationCenter.sealed(named: "suspended")
         suspended.suspend()
-        // Once all observers sleep, the only other thread holds no lock that the child needs. Swift hides fork.
+        // Once all observers sleep, the only other thread holds no lock that the child needs.
         while case let now = try center.statistics, now.observersAsleep < now.observers { sched_yield() }
-        typealias Fork = @convention(c) () -> Int32
-        let child = unsafeBitCast(dlsym(nil, "fork")!, to: Fork.self)()
+        let child = fork()
         if child == 0 {
             var status: Int32 = 0
             do { try post(2) } catch { status |= 1 }
@@ -44,6 +43,37 @@ extension TestPeer {
         say("child ended with \(status)")
         say("got " + got.wait(for: 4).joined(separator: ", "))
         token.cancel()
+    }
+
+    /// Swift hides it.
+    private static func fork() -> Int32 {
+        typealias Fork = @convention(c) () -> Int32
+        return unsafeBitCast(dlsym(nil, "fork")!, to: Fork.self)()
+    }
+
+    /// Builds a payload, and ends, stops or forks in the closure.
+    static func build(
+        _ center: SharedNotificationCenter, _ name: SharedNotificationCenter.Name, _ way: String
+    ) throws {
+        let parent = getpid()
+        let result = Result {
+            try center.post(name: name, capacity: 100_000) { output in
+                output.append(repeating: 1, count: 50_000, as: UInt8.self)
+                say("building")
+                switch way {
+                case "kill": kill(getpid(), SIGKILL)
+                case "stop": raise(SIGSTOP)
+                default: if fork() != 0 { wait(nil) }
+                }
+                output.append(repeating: 2, count: 50_000, as: UInt8.self)
+            }
+        }
+        guard getpid() == parent else {
+            if case .failure(let error as SharedNotificationError) = result { say("child: \(error.code)") }
+            _exit(0)
+        }
+        _ = try result.get()
+        say("posted")
     }
 
     /// The child doesn't inherit the parent's hook. Its own hook is told of sequences that could not start.

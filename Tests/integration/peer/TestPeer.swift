@@ -33,6 +33,9 @@ import TidingsAdministration
 //   encode-and-kill NAME    Kills itself inside the encoder of a large payload.
 //   encode-and-stop NAME    Stops inside the encoder of a large payload, and posts after SIGCONT.
 //                           → stopping, posted 1
+//   build NAME WAY          Builds a payload of 100,000 bytes in place. In the closure it kills itself ("kill"), stops
+//                           ("stop"), or forks a child that tries to post the payload, too ("fork").
+//                           → building, "child: CODE" for "fork", posted
 //   post-json NAME TEXT     Posts JSON.
 //                           → posted
 //   key NAME N              Posts N times to a key: (0…N-1, "stage").
@@ -170,6 +173,7 @@ struct TestPeer {
                         raise(SIGSTOP)
                     }, for: .init(name))
                 say("posted 1")
+            case "build": try build(center, .init(word()), word())
             case "post-json":
                 try center.post(name: .init(word()), payload: .json(word()))
                 say("posted")

@@ -33,6 +33,32 @@ enum SwiftRows {
         post("swift-post-bitwise", "post, Swift, bitwise, no observer", .nanoseconds(60)) {
             Meter(number: 0, left: $0)
         },
+        Row(
+            id: "swift-post-in-place-1m", title: "post, Swift, 1 MiB, built in place",
+            limitTitle: "built in an array, and copied", requirement: .none, processors: 1
+        ) { bench, alternate in
+            let center = try SharedNotificationCenter(named: bench.name("swift"))
+            center.onDiagnostic = { _ in }  // These are more posts of that size than a program should make.
+            let (size, count) = (1 << 20, bench.count(100))
+            let copied = {
+                try Round("post", count: count) { samples in
+                    try timed(samples, count: count, batch: 1) { _ in
+                        let bytes = [UInt8](repeating: 1, count: size)
+                        try center.post(name: "bytes", payload: .init(format: .bytes, bytes: bytes))
+                    }
+                }
+            }
+            let inPlace = {
+                try Round("post", count: count) { samples in
+                    try timed(samples, count: count, batch: 1) { _ in
+                        try center.post(name: "bytes", capacity: size) { output in
+                            output.append(repeating: 1, count: size, as: UInt8.self)
+                        }
+                    }
+                }
+            }
+            try alternate(copied, inPlace)
+        },
         decode("swift-decode", "decode, Swift, five fields", .nanoseconds(600, goal: 450)) { _ in
             (try SharedNotificationCenter.RawPayload(encoding: Track(held: 0, position: 1)), Track.self)
         },
@@ -157,7 +183,7 @@ enum SwiftRows {
     }
 
     private static func timed(
-        _ samples: UnsafeMutablePointer<UInt64>, count: Int, _ body: (Double) throws -> Void
+        _ samples: UnsafeMutablePointer<UInt64>, count: Int, batch: Int = batch, _ body: (Double) throws -> Void
     ) throws -> Int32 {
         for index in -count / 10..<count {
             let start = bench_ticks()
