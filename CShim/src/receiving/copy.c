@@ -73,7 +73,7 @@ bool tidings__chunk_copy(tidings_observer *o, uint64_t position, const tidings__
     // Without its payload a record is small, whatever its `size` is, so no memory is lent for it.
     const bool lends = r->size >= o->lent_from && skipped == 0;
     if (!(lends ? lend(o, total) : tidings__buffer_room(o, total - skipped + 8)) ||
-        tidings__back_chunk(s, r->chunk, end) != 0)
+        (!tidings__chunk_has_memory(s, r->chunk, end) && tidings__back_chunk(s, r->chunk, end) != 0))
         return false;
     tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
 #ifdef MUTANT_CHUNK_NOT_CHECKED_AFTER_COPY  // Found by: interleaving large

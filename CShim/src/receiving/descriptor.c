@@ -78,6 +78,7 @@ int tidings_observer_descriptor(tidings_observer *o, int *fd) {
                 o->center->segment.name, strerror(error));
         }
         o->descriptor = descriptor;
+        o->plain = false;
     }
     *fd = o->descriptor->fd;
     return 0;

@@ -41,6 +41,9 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     pthread_mutex_init(&observer->lock, NULL);
     tidings__set_relaxed(&observer->table, table);
     observer->lossless = flags & TIDINGS_OBSERVE_LOSSLESS;
+    // A waiting poster that is still awake soon finds room. At most the longest range of one eviction.
+    const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;
+    observer->publish_step = observer->lossless ? step : UINT64_MAX;
     (void)(flags & TIDINGS_OBSERVE_BARE &&
            tidings__buffer_begin(observer));  // on failure, the first delivery tries again
     observer->cursor = tidings__frontier(s, tidings__relaxed(&center->hint));

@@ -74,6 +74,9 @@ typedef struct tidings__table {
     uint32_t room;
     tidings__subscription **of;
     _Atomic uint32_t *map;
+    // What `tidings__take_plain` found last: an entry, and its only subscription. NAME_NONE: nothing.
+    uint32_t recent_entry;
+    tidings__subscription *recent;
     uint32_t prefix_count;
     tidings__subscription *prefixes[];  // the prefix subscriptions again; never shared with another table
 } tidings__table;
@@ -107,10 +110,12 @@ struct tidings_observer {
     uint64_t cursor;
     // Lossless only: the cursor as posters know it, and its value when waiting posters were last woken.
     uint64_t published, woken;
+    uint64_t publish_step;  // the cursor is published after so many positions; UINT64_MAX: never
     uint32_t chunks_taken;  // since posters were last informed of a taken chunk
     bool lossless;
     bool telling;          // a subscription may have losses to be reported
     bool matches;          // `kind` has a `match` of its own; here because each record needs to know
+    bool plain;            // nothing is due but records: the next delivery may be taken by `tidings__take_plain`
     uint32_t telling_at;   // table index of the subscription whose losses were last reported
     bool without_memory;   // the payload to be copied last found no memory
     _Atomic bool started;  // `tidings_next` has been called: no history can be added
@@ -161,7 +166,7 @@ struct tidings_observer {
 // observer.c. Fails in a forked child: 0, or -ECHILD with an error line.
 int tidings__observer_of_parent(const tidings_observer *observer);
 static inline int tidings__observer_own(const tidings_observer *observer) {
-    return __builtin_expect(observer->fork_epoch == tidings__thread_self()->fork_epoch, 1)
+    return __builtin_expect(observer->fork_epoch == tidings__relaxed(&tidings__fork_epoch), 1)
                ? 0
                : tidings__observer_of_parent(observer);
 }
@@ -230,6 +235,10 @@ bool tidings__record_text(tidings_observer *observer, const tidings__record *rec
 enum { TIDINGS__NOTHING = 0, TIDINGS__DELIVERED = 1, TIDINGS__IN_FLIGHT = 2 };
 // Advances the cursor, to `limit` at most, until there is something to deliver.
 int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t limit, tidings_delivery *delivery);
+// Delivers the record at the cursor if it is a *plain* one: committed, of an entry with one subscription, without
+// subject and flags, whole in its cell. Otherwise returns false, and `tidings__advance` decides. Only if
+// `observer->plain`.
+bool tidings__take_plain(tidings_observer *observer, tidings__table *table, tidings_delivery *delivery);
 
 // missed.c
 // Adds to `missed` the records that the entry's tally has counted and this subscription has not passed.

@@ -189,6 +189,55 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     return TIDINGS__DELIVERED;
 }
 
+// The next records are most likely committed too, by another core: fetches the lines of a record ahead. A macro: an
+// inlined function costs the loop of `tidings__advance` a register, and eight instructions for each record it passes.
+#define PREFETCH_AHEAD(segment, position)                                                                              \
+    do {                                                                                                               \
+        char *ahead = (char *)tidings__cell_at(segment, (position) + 8);                                               \
+        __builtin_prefetch(ahead);                                                                                     \
+        __builtin_prefetch(ahead + TIDINGS__LINE);                                                                     \
+    } while (0)
+
+// `take` for most records, in half as many instructions. Changes nothing unless it delivers.
+bool tidings__take_plain(tidings_observer *o, tidings__table *t, tidings_delivery *d) {
+    tidings__segment *s = &o->center->segment;
+    if (t->special != 0 || t->many || tidings__relaxed(&t->fresh)) return false;
+    const uint64_t position = o->cursor;
+    if ((int64_t)(tidings__oldest(s) + s->shape.slots - position) <= 0 ||
+        tidings__slot_status(s, position) != TIDINGS__VALID)
+        return false;
+    PREFETCH_AHEAD(s, position);
+    const tidings__cell *cell = tidings__cell_at(s, position);
+    // Untrusted words: each is read once.
+    const tidings__record_header header = {tidings__relaxed(&cell->time), tidings__relaxed(&cell->size_pid),
+                                           tidings__relaxed(&cell->poster), tidings__route(cell)};
+    tidings__record r;
+    tidings__record_unpack(header, 0, &r);
+    const uint32_t entry = tidings__route_name(header.route);
+    if (entry == TIDINGS__NAME_NONE || (r.flags | r.name_subject | r.name_length | r.subject_length) != 0) return false;
+    // Known from here on, so the functions below need not ask.
+    r.flags = r.name_length = r.subject_length = 0;
+    if (__builtin_expect(t->recent_entry != entry, 0)) {
+        uint32_t count;
+        tidings__subscription *const *of = tidings__table_find(t, entry, &count);
+        if (count != 1) return false;
+        t->recent_entry = entry;
+        t->recent = of[0];
+    }
+    tidings__subscription *sub = t->recent;
+    if (!tidings__due(sub, position) || !tidings__record_copy_of(o, position, r)) return false;
+#ifndef MUTANT_NO_LAP_CHECK_AFTER_COPY
+    if (!tidings__slot_valid_after_copy(s, position)) return false;
+#endif
+    o->cursor = position + 1;
+    o->matched_ids[0] = sub->id;
+    sub->passed++;
+    tidings__describe_record(o, r, position, 1, 0, d);
+    tidings__describe_name(sub, d);
+    if (o->cursor - o->published >= o->publish_step) tidings__publish_cursor(o, false);
+    return true;
+}
+
 int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
@@ -197,9 +246,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     const int value = __builtin_expect(t->special != 0, 0) ? tidings__values_deliver(o, t, d) : TIDINGS__NOTHING;
     if (__builtin_expect(value != TIDINGS__NOTHING, 0)) return value;
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) activate_subscriptions(o, t);
-    // How often the cursor is published: a waiting poster that is still awake soon finds room. At most the longest
-    // range of one eviction.
-    const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;
+    const uint64_t step = o->publish_step;
     // Never beyond the ring's end as EV has it, whatever the cells say.
     uint64_t reach = tidings__oldest(s) + s->shape.slots;
     uint32_t contradictions = 0;
@@ -214,10 +261,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
         const uint64_t position = o->cursor;
         tidings__slot_state status = tidings__slot_status(s, position);
         if (__builtin_expect(status == TIDINGS__VALID, 1)) {
-            // The next records are most likely committed too, by another core: prefetch their lines.
-            char *ahead = (char *)tidings__cell_at(s, position + 8);
-            __builtin_prefetch(ahead);
-            __builtin_prefetch(ahead + TIDINGS__LINE);
+            PREFETCH_AHEAD(s, position);
             bool gone;
             const int taken = take(o, t, step, d, &gone);
             if (taken != TIDINGS__NOTHING) return taken;

@@ -171,20 +171,17 @@ static __attribute__((noinline, cold)) void begin(tidings_observer *o) {
     pthread_mutex_unlock(&o->lock);
 }
 
-int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
-#ifdef MUTANT_SLOW_NEXT  // Found by: instructions next_64
-    for (volatile int turns = 0; turns < 6; turns++) {}
-#endif
+static int next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
     const int forked = tidings__observer_own(o);
-    if (__builtin_expect(forked != 0, 0)) return forked;
-    if (__builtin_expect(!tidings__relaxed(&o->started), 0)) begin(o);
-    if (__builtin_expect(tidings__relaxed(&o->removed) != NULL, 0)) tidings__subscriptions_free(o);
-    if (__builtin_expect(o->descriptor != NULL, 0)) tidings__descriptor_disarm(o);
+    if (forked) return forked;
+    if (!tidings__relaxed(&o->started)) begin(o);
+    if (tidings__relaxed(&o->removed) != NULL) tidings__subscriptions_free(o);
+    if (o->descriptor) tidings__descriptor_disarm(o);
     uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : 0;
     uint64_t spun_at = UINT64_MAX;
     uint32_t turns = 0;
     for (;;) {
-        if (__builtin_expect(tidings__relaxed(&o->interrupted) != 0, 0) && take_interrupt(o)) return -EINTR;
+        if (take_interrupt(o)) return -EINTR;
         int result = tidings__look_for(o, o->cursor + UINT32_MAX, d);
         if (result == TIDINGS__DELIVERED) return 0;
         if (result < 0) return result;
@@ -200,7 +197,7 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
         } else {
             tidings__publish_cursor(o, true);
         }
-        if (__builtin_expect(tidings__end_known(o->center), 0)) {
+        if (tidings__end_known(o->center)) {
             result = end_of(o, d);
             if (result == TIDINGS__DELIVERED) return 0;
             if (result < 0) return result;
@@ -229,4 +226,29 @@ int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
             return result == TIDINGS__DELIVERED ? 0 : -ETIMEDOUT;
         }
     }
+}
+
+// All but the plain deliveries. Afterwards, decides whether the next one may be plain: after a payload that fits no
+// cell, another one is likely.
+static __attribute__((noinline)) int next_otherwise(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
+    const int result = next(o, timeout_ns, d);
+    const bool likely = result == 0 ? d->size <= TIDINGS__BODY_SIZE : o->plain;
+    o->plain = likely && !o->telling && o->skipped_count == 0 && !o->descriptor && !o->matches &&
+               o->matched_capacity > 0;
+    return result;
+}
+
+int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
+#ifdef MUTANT_SLOW_NEXT  // Found by: instructions next_64
+    for (volatile int turns = 0; turns < 6; turns++) {}
+#endif
+    // In a forked child, `plain` may still be set: compare the epoch first.
+    if (__builtin_expect(o->plain && o->fork_epoch == tidings__relaxed(&tidings__fork_epoch) &&
+                             tidings__relaxed(&o->removed) == NULL && !tidings__relaxed(&o->interrupted),
+                         1)) {
+        const bool taken = tidings__take_plain(o, tidings__table_use(o), d);
+        tidings__table_leave(o);
+        if (__builtin_expect(taken, 1)) return 0;
+    }
+    return next_otherwise(o, timeout_ns, d);
 }
