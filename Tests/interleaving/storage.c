@@ -14,8 +14,11 @@
 mapping mappings[HANDLES], writers_files[HANDLES];
 static uint32_t mapping_count, writers_file_count;
 
+#define BLOCK 128u  // each allocation takes whole blocks
 uint8_t *arena;
 static size_t arena_used;
+// The size of the allocation that begins with this block. Not put back: memory is given out once in each schedule.
+static uint32_t *sizes;
 
 // What a schedule begins with. Outside of what is put back, as are the fibers' stacks.
 static struct start {
@@ -41,12 +44,12 @@ void *pages(size_t size) {
 // The core's own memory: from one place that can be put back as a whole. What was freed or never written reads as
 // neither 0 nor anything true.
 void *__wrap_malloc(size_t size) {
-    size_t whole = (size + 16 + 127) / 128 * 128;
-    if (!arena || arena_used + whole > ARENA) return NULL;
+    const size_t whole = (size + BLOCK) / BLOCK * BLOCK;
+    if (!arena || size > ARENA || arena_used + whole > ARENA) return NULL;
     uint8_t *bytes = arena + arena_used;
+    sizes[arena_used / BLOCK] = (uint32_t)size;
     arena_used += whole;
     memset(bytes, 0xa5, whole);
-    memcpy(bytes + whole - 16, &size, sizeof size);
     machine.live++;
     return bytes;
 }
@@ -55,15 +58,8 @@ void *__wrap_calloc(size_t count, size_t size) {
     if (bytes) memset(bytes, 0, count * size);
     return bytes;
 }
-void *__wrap_aligned_alloc(size_t alignment, size_t size) { return alignment <= 128 ? __wrap_malloc(size) : NULL; }
-static size_t size_of(uint8_t *bytes) {
-    // Its size stands at the end of its last line.
-    for (size_t whole = 128;; whole += 128) {
-        size_t size;
-        memcpy(&size, bytes + whole - 16, sizeof size);
-        if ((size + 16 + 127) / 128 * 128 == whole) return size;
-    }
-}
+void *__wrap_aligned_alloc(size_t alignment, size_t size) { return alignment <= BLOCK ? __wrap_malloc(size) : NULL; }
+static size_t size_of(const uint8_t *bytes) { return sizes[(size_t)(bytes - arena) / BLOCK]; }
 void __wrap_free(void *bytes) {
     if (!bytes) return;
     machine.live--;
@@ -140,6 +136,7 @@ void machine_restore(void) {
 
 void storage_boot(void) {
     arena = pages(ARENA);
+    sizes = pages(ARENA / BLOCK * sizeof sizes[0]);
     start = pages(sizeof *start);
 }
 

@@ -207,21 +207,17 @@ bool tidings__take_plain(tidings_observer *o, tidings__table *t, tidings_deliver
         tidings__slot_status(s, position) != TIDINGS__VALID)
         return false;
     PREFETCH_AHEAD(s, position);
-    const tidings__cell *cell = tidings__cell_at(s, position);
-    // Untrusted words: each is read once.
-    const tidings__record_header header = {tidings__relaxed(&cell->time), tidings__relaxed(&cell->size_pid),
-                                           tidings__relaxed(&cell->poster), tidings__route(cell)};
     tidings__record r;
-    tidings__record_unpack(header, 0, &r);
-    const uint32_t entry = tidings__route_name(header.route);
-    if (entry == TIDINGS__NAME_NONE || (r.flags | r.name_subject | r.name_length | r.subject_length) != 0) return false;
+    tidings__record_read(tidings__cell_at(s, position), &r);
+    if (r.name == TIDINGS__NAME_NONE || (r.flags | r.name_subject | r.name_length | r.subject_length) != 0)
+        return false;
     // Known from here on, so the functions below need not ask.
     r.flags = r.name_length = r.subject_length = 0;
-    if (__builtin_expect(t->recent_entry != entry, 0)) {
+    if (__builtin_expect(t->recent_entry != r.name, 0)) {
         uint32_t count;
-        tidings__subscription *const *of = tidings__table_find(t, entry, &count);
+        tidings__subscription *const *of = tidings__table_find(t, r.name, &count);
         if (count != 1) return false;
-        t->recent_entry = entry;
+        t->recent_entry = r.name;
         t->recent = of[0];
     }
     tidings__subscription *sub = t->recent;
