@@ -62,7 +62,9 @@ static __attribute__((noinline)) bool bound_missed(const tidings_observer *o, ti
 static void describe_missed(const tidings_observer *o, tidings__subscription *sub, tidings_delivery *d) {
     memset(d, 0, sizeof *d);
     d->kind = TIDINGS_DELIVERY_MISSED;
-    d->sequence = o->cursor;
+    // An unfinished eviction may already have counted records beyond the cursor, up to `accounted`: then this
+    // subscription continues there.
+    d->sequence = (int64_t)(sub->accounted - o->cursor) > 0 ? sub->accounted : o->cursor;
     d->missed = sub->missed;
     d->subscriptions = &sub->id;
     d->subscription_count = 1;

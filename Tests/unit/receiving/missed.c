@@ -65,3 +65,20 @@ TEST(no_more_is_reported_as_missed_than_positions_were_evicted) {
     sub->missed = 1;
     CHECK(!tidings__tell_missed(o, o->table, &d));
 }
+
+TEST(a_loss_is_reported_before_the_position_where_its_subscription_continues) {
+    tidings_observer *o = fresh_observer();
+    tidings__subscription *a = added(o, "a", 0), *b = added(o, "b", 0);
+    tidings_delivery d;
+    // The range 7 to 16 is counted for one of the names, and not evicted yet.
+    unit_evict_to(&o->center->segment, 7);
+    tally(o, a->entry, 4, 16);
+    tally(o, b->entry, 2, 7);
+    CHECK(tidings__lapped(o, o->table));
+    CHECK(tidings__tell_missed(o, o->table, &d));
+    CHECK_EQUAL(d.subscriptions[0], a->id);
+    CHECK_EQUAL(d.sequence, 16);
+    CHECK(tidings__tell_missed(o, o->table, &d));
+    CHECK_EQUAL(d.subscriptions[0], b->id);
+    CHECK_EQUAL(d.sequence, 7);
+}
