@@ -59,6 +59,21 @@ TEST(records_before_the_birth_of_the_entry_are_not_of_the_name) {
     CHECK_EQUAL(added(o, "a", 0)->passed, 1);
 }
 
+// An observer that begins at position 0, of a center with two records of "a": an empty one, and one in a chunk.
+static tidings_observer *observer_of_two(tidings_publisher **publisher) {
+    tidings_configuration configuration = unit_smallest;
+    configuration.maximum_payload = 2 * TIDINGS_LEND_MIN;
+    tidings_center *center;
+    CHECK_EQUAL(tidings_create_sealed("unit", &configuration, &center), 0);
+    tidings_observer *o = observer_with(center, 0);
+    *publisher = opened_publisher(center, "a");
+    static const char payload[TIDINGS_LEND_MIN] = "in a chunk";
+    CHECK_EQUAL(tidings_post(*publisher, "", 0, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_post(*publisher, payload, sizeof payload, NULL, NULL), 0);
+    CHECK_EQUAL(tidings_observer_seek(o, 0), 0);
+    return o;
+}
+
 // Called while the name of the record at position 1 is read: evicts it, and frees its chunk.
 static void *evicts(void *context, size_t size) {
     static uint8_t memory[16384];
@@ -69,18 +84,10 @@ static void *evicts(void *context, size_t size) {
 }
 
 TEST(a_history_has_no_gap_where_a_record_was_evicted_before_its_name_was_read) {
-    tidings_configuration configuration = unit_smallest;
-    configuration.maximum_payload = 2 * TIDINGS_LEND_MIN;
-    tidings_center *center;
-    CHECK_EQUAL(tidings_create_sealed("unit", &configuration, &center), 0);
-    tidings_observer *o = observer_with(center, 0);
-    tidings_publisher *publisher = opened_publisher(center, "a");
-    static const char payload[TIDINGS_LEND_MIN] = "in a chunk";
+    tidings_publisher *publisher;
+    tidings_observer *o = observer_of_two(&publisher);
     CHECK_EQUAL(tidings_post(publisher, "", 0, NULL, NULL), 0);
-    CHECK_EQUAL(tidings_post(publisher, payload, sizeof payload, NULL, NULL), 0);
-    CHECK_EQUAL(tidings_post(publisher, "", 0, NULL, NULL), 0);
-    CHECK_EQUAL(tidings_observer_seek(o, 0), 0);
-    CHECK_EQUAL(tidings_observer_lend(o, TIDINGS_LEND_MIN, evicts, &center->segment), 0);
+    CHECK_EQUAL(tidings_observer_lend(o, TIDINGS_LEND_MIN, evicts, &o->center->segment), 0);
     const tidings__subscription *sub = added(o, "a", TIDINGS_ADD_HISTORY);
     CHECK_EQUAL(sub->history_count, 1);
     CHECK_EQUAL(sub->history[0], 2);
@@ -105,17 +112,9 @@ static void *evicts_to_beyond(void *context, size_t size) {
 }
 
 TEST(a_history_goes_on_to_where_the_tally_ends) {
-    tidings_configuration configuration = unit_smallest;
-    configuration.maximum_payload = 2 * TIDINGS_LEND_MIN;
-    tidings_center *center;
-    CHECK_EQUAL(tidings_create_sealed("unit", &configuration, &center), 0);
-    tidings_observer *o = observer_with(center, 0);
-    tidings_publisher *publisher = opened_publisher(center, "a");
-    static const char payload[TIDINGS_LEND_MIN] = "in a chunk";
-    CHECK_EQUAL(tidings_post(publisher, "", 0, NULL, NULL), 0);
-    CHECK_EQUAL(tidings_post(publisher, payload, sizeof payload, NULL, NULL), 0);
-    entry_of_a = counted(center, "a");
-    CHECK_EQUAL(tidings_observer_seek(o, 0), 0);
+    tidings_publisher *publisher;
+    tidings_observer *o = observer_of_two(&publisher);
+    entry_of_a = counted(o->center, "a");
     CHECK_EQUAL(tidings_observer_lend(o, TIDINGS_LEND_MIN, evicts_to_beyond, o), 0);
     const tidings__subscription *sub = added(o, "a", TIDINGS_ADD_HISTORY);
     CHECK_EQUAL(sub->since, 4);
