@@ -120,10 +120,12 @@ let package = Package(
             publicHeadersPath: "include",
             cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("src")] + cWarnings
         ),
+        // Starts programs, for the command and for the tests.
+        .target(name: "ChildProcesses", swiftSettings: swiftSettings),
         .executableTarget(
             name: "tidings",
             dependencies: [
-                "CTidingsBench", "Tidings", "TidingsAdministration", "TidingsExtensions",
+                "ChildProcesses", "CTidingsBench", "Tidings", "TidingsAdministration", "TidingsExtensions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/tidings-cli",
@@ -217,20 +219,20 @@ let package = Package(
 
         .testTarget(
             name: "ScenarioTests",
-            dependencies: ["ScenarioPeer", "CoreUnitTests"],
+            dependencies: ["ChildProcesses", "ScenarioPeer", "CoreUnitTests"],
             path: "Tests/integration/core", swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "TidingsTests",
             dependencies: [
-                "Tidings", "TidingsAdministration", "TidingsCoding", "TidingsDistributed", "TidingsFoundation",
-                "TestActors", "TestPeer", "NotifyPeer",
+                "ChildProcesses", "Tidings", "TidingsAdministration", "TidingsCoding", "TidingsDistributed",
+                "TidingsFoundation", "TestActors", "TestPeer", "NotifyPeer",
             ],
             path: "Tests/integration/library", swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "TidingsExtensionsTests",
-            dependencies: ["Tidings", "TidingsExtensions", "ExtensionPeer"],
+            dependencies: ["ChildProcesses", "Tidings", "TidingsExtensions", "ExtensionPeer"],
             path: "Tests/integration/extensions", swiftSettings: swiftSettings
         ),
         .testTarget(
@@ -243,7 +245,9 @@ let package = Package(
         ),
         .testTarget(
             name: "TidingsCLITests",
-            dependencies: ["CTidingsBench", "Tidings", "TidingsAdministration", "tidings", "ScenarioPeer"],
+            dependencies: [
+                "ChildProcesses", "CTidingsBench", "Tidings", "TidingsAdministration", "tidings", "ScenarioPeer",
+            ],
             path: "Tests/integration/command", swiftSettings: swiftSettings
         ),
     ],
@@ -266,7 +270,7 @@ if let part = Context.environment["TIDINGS_MACROS_ALONE"] {
         : [
             "CTidings", "TidingsCoding", "Tidings", "TidingsAdministration", "TidingsDistributed", "TidingsFoundation",
             "CTidingsExtensions", "TidingsExtensions", "TidingsNotify", "TidingsMacros", "TestActors", "TestPeer",
-            "NotifyPeer", "TidingsTests",
+            "NotifyPeer", "ChildProcesses", "TidingsTests",
         ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

@@ -165,27 +165,8 @@ final class HostCore: Sendable {
                 .alreadyServed, message: "can't serve \"\(name)\" twice; let one handler tell its callers apart")
         }
         // A start that is under way on the queue has found the handler, or is among the present ones afterwards.
-        try await queue.result { [self] in for each in running { each.present?.center.serve(name, serving) } }
+        await queue.result { [self] in for each in running { each.present?.center.serve(name, serving) } }
     }
 
     var handlers: [SharedNotificationCenter.Name: Serving] { state.withLock { $0.handlers } }
-}
-
-extension DispatchQueue {
-    /// Runs on the queue what may wait, without blocking the thread of a task.
-    func result<Result: Sendable>(
-        of body: @escaping @Sendable () throws(ExtensionError) -> Result
-    ) async throws(ExtensionError) -> Result {
-        // By a lock: the thread sanitizer does not see that a continuation orders what a thread of Dispatch wrote.
-        let result = Locked<Swift.Result<Result, ExtensionError>?>(nil)
-        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-            async {
-                let outcome: Swift.Result<Result, ExtensionError>
-                do throws(ExtensionError) { outcome = .success(try body()) } catch { outcome = .failure(error) }
-                result.withLock { $0 = outcome }
-                continuation.resume()
-            }
-        }
-        return try result.withLock { $0! }.get()
-    }
 }

@@ -1,5 +1,6 @@
 // The entry point of the command `tidings`, and its exit status.
 import ArgumentParser
+import ChildProcesses
 import Glibc
 import Tidings
 import TidingsExtensions
@@ -43,6 +44,8 @@ struct TidingsCommand: ParsableCommand {
         } catch let error as ExtensionError {
             fail(error.message)
         } catch let error as Failure {
+            fail(error.description)
+        } catch let error as ChildProcess.Failure {
             fail(error.description)
         } catch {
             // Help and the version end with status 0, wrong usage with 64, an `ExitCode` with its own value.

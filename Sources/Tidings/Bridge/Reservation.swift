@@ -51,10 +51,14 @@ struct Reservation: ~Copyable, PayloadMemory {
         let isFirst = !isHeld
         if isProcessMemory {
             let capacity = max(needed, 2 * raw.capacity)
-            let larger = realloc(raw.bytes, capacity)
-            result = larger == nil ? -ENOMEM : 0
-            if let larger { (raw.bytes, raw.capacity) = (larger, capacity) }
-            isHeld = isHeld || result == 0
+            guard let larger = realloc(raw.bytes, capacity) else {
+                throw SharedNotificationError(
+                    .system(ENOMEM),
+                    message: "can't build a payload of \(needed) bytes: this process has no memory for it")
+            }
+            (raw.bytes, raw.capacity) = (larger, capacity)
+            isHeld = true
+            result = 0
         } else if isHeld {
             let center = link.handle.center
             var larger = tidings_reserve_more(center, &raw, used, max(needed, 2 * raw.capacity))

@@ -101,7 +101,7 @@ final class Callers: Sendable {
 
     private func caller(for name: Name) async throws(SharedNotificationError) -> Caller {
         if let caller = known(name) { return caller }
-        return try await Self.onThread { () throws(SharedNotificationError) in try self.open(name) }
+        return try await DispatchQueue.global().result { () throws(SharedNotificationError) in try self.open(name) }
     }
 
     private func known(_ name: Name) -> Caller? {
@@ -139,31 +139,11 @@ final class Callers: Sendable {
 
     /// After a call in an ended center or by a closed caller: returns if it can be made again.
     private func renew(_ caller: Caller, after error: SharedNotificationError) async throws(SharedNotificationError) {
-        try await Self.onThread { [core] () throws(SharedNotificationError) in
+        try await DispatchQueue.global().result { [core] () throws(SharedNotificationError) in
             // The caller was closed, and its center goes on.
             if caller.center === core.link.handle, !caller.center.hasEnded { return caller.end() }
             _ = try core.link.successor(of: caller.center, after: error)
         }
-    }
-
-    /// Runs what may wait for other processes outside the cooperative pool.
-    private static func onThread<Result: Sendable>(
-        _ body: @escaping @Sendable () throws(SharedNotificationError) -> Result
-    ) async throws(SharedNotificationError) -> Result {
-        // By a lock: the thread sanitizer does not see that a continuation orders what a thread of Dispatch wrote.
-        let result = Locked<Swift.Result<Result, SharedNotificationError>?>(nil)
-        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-            DispatchQueue.global().async {
-                do throws(SharedNotificationError) {
-                    let value = try body()
-                    result.withLock { $0 = .success(value) }
-                } catch {
-                    result.withLock { $0 = .failure(error) }
-                }
-                continuation.resume()
-            }
-        }
-        return try result.withLock { $0! }.get()
     }
 
     // MARK: Errors

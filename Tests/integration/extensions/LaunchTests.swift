@@ -178,7 +178,8 @@ struct LaunchTests {
             let line = String(decoding: output.availableData, as: UTF8.self)
             let pids = line.split { $0.isWhitespace }.compactMap { Int32($0) }
             #expect(pids.count == 2 && pids.allSatisfy { kill($0, 0) == 0 }, "\(line)")
-            kill(process.processIdentifier, SIGKILL)
+            process.send(SIGKILL)
+            _ = process.waitUntilEnded()
             killed += pids
         }
         for pid in killed { await waitUntilGone(pid) }
@@ -187,7 +188,7 @@ struct LaunchTests {
     @Test func descriptorsThatAnExtensionKeepsAreNotTheHosts() async throws {
         let (process, output) = try Stage.run("hostOfKeeper")
         let line = String(decoding: output.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        expectEqual(process.waitUntilEnded(), .exited(0))
         expectEqual(line, String(repeating: "endedEarly a exited(status: 0)\n", count: 3))
     }
 

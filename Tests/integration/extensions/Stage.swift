@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Testing
 import Tidings
@@ -39,14 +40,12 @@ struct Stage {
     }
     static var peer: String { bin.appendingPathComponent("ExtensionPeer").path }
 
-    /// Runs the peer as a host.
-    static func run(_ mode: String) throws -> (Process, FileHandle) {
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(fileURLWithPath: peer)
-        process.arguments = [mode]
-        process.standardOutput = output
-        try process.run()
-        return (process, output.fileHandleForReading)
+    /// Runs the peer as a host. Returns the process, and what it prints.
+    static func run(_ mode: String) throws -> (ChildProcess, FileHandle) {
+        let output = try PipeEnds()
+        let reading = FileHandle(fileDescriptor: output.reading, closeOnDealloc: true)
+        defer { close(output.writing) }
+        return (try ChildProcess.start(peer, [mode], output: output.writing, keepsOthers: false), reading)
     }
 
     static func specification(

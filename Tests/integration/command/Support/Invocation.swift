@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Glibc
 import Testing
@@ -60,7 +61,7 @@ final class Invocation: @unchecked Sendable {
         let (inputs, outputs, errorOutputs) = (try PipeEnds(), try PipeEnds(), try PipeEnds())
         process = try ChildProcess.start(
             executable, arguments, environment: ["TIDINGS_DIRECTORY": directory.path], input: inputs.reading,
-            output: output ?? outputs.writing, errors: errorOutputs.writing)
+            output: output ?? outputs.writing, errors: errorOutputs.writing, keepsOthers: false)
         for end in [inputs.reading, outputs.writing, errorOutputs.writing] { close(end) }
         self.output = Lines(readingFrom: outputs.reading)
         errors = Lines(readingFrom: errorOutputs.reading)

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Testing
 
@@ -54,56 +55,61 @@ struct Scenario: CustomTestStringConvertible, Sendable {
         // Beside the directory, not in it: a scenario may look at everything there is in its own.
         let errors = directory.path + ".complaint"
         defer { try? FileManager.default.removeItem(atPath: errors) }
-        let process = Process()
-        process.executableURL = Self.executable
-        process.arguments = [name, String(seed), directory.path]
-        try Data().write(to: URL(fileURLWithPath: errors))
         // A file, not a pipe: a process that inherits it and lives on keeps no reader waiting.
-        process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: errors))
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do {
-                try process.run()
-            } catch {
-                process.terminationHandler = nil
-                continuation.resume(throwing: error)
-            }
+        let process = try start(Self.executable, [name, String(seed), directory.path], errors: errors)
+        let ending = await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: process.waitUntilEnded()) }
         }
         let complaint = (try? String(contentsOfFile: errors, encoding: .utf8)) ?? ""
-        let reason = process.terminationReason == .exit ? "status" : "signal"
-        #expect(
-            process.terminationReason == .exit && process.terminationStatus == 0,
-            "\(testDescription), seed \(seed), ended with \(reason) \(process.terminationStatus): \(complaint)")
+        #expect(ending == .exited(0), "\(testDescription), seed \(seed), \(ending): \(complaint)")
         withExtendedLifetime(directory) {}
     }
 
     /// Beside the tests' own executable.
-    private static var executable: URL {
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("ScenarioPeer")
+    private static var executable: String { executableOfThisPackage("ScenarioPeer") }
+}
+
+/// The path of a program beside the tests' own executable.
+func executableOfThisPackage(_ name: String) -> String {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(name).path
+}
+
+/// Starts a program that prints into new files; `nil`: to the output of this process.
+///
+/// Foundation's `Process` is not used: it learns of an end by a socket. A child that another thread starts meanwhile
+/// keeps that socket open, and the waiting thread would wait for the end of that child too.
+private func start(
+    _ executable: String, _ arguments: [String], output: String? = nil, errors: String? = nil
+) throws -> ChildProcess {
+    var files: [String: FileHandle] = [:]
+    for path in [output, errors].compactMap(\.self) where files[path] == nil {
+        try Data().write(to: URL(fileURLWithPath: path))
+        files[path] = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    }
+    return try withExtendedLifetime(files) {
+        try ChildProcess.start(
+            executable, arguments, output: output.flatMap { files[$0]?.fileDescriptor },
+            errors: errors.flatMap { files[$0]?.fileDescriptor }, keepsOthers: false)
     }
 }
 
-/// Runs a program. Returns its status and what it printed, with its errors if `withErrors`.
+/// Runs a program. Returns its status, or the negative number of the signal that killed it, and what it printed. That
+/// includes its errors if `withErrors`.
 ///
 /// It prints into a file, not a pipe: a process that another test starts at this moment inherits the pipe's end, and
 /// would keep this reader waiting.
 func answer(
-    of executable: URL, _ arguments: [String], withErrors: Bool = false
+    of executable: String, _ arguments: [String], withErrors: Bool = false
 ) throws -> (status: Int32, answer: String) {
     let directory = try TestDirectory()
     let path = directory.path + "/answer"
-    try Data().write(to: URL(fileURLWithPath: path))
-    let output = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-    let process = Process()
-    process.executableURL = executable
-    process.arguments = arguments
-    process.standardOutput = output
-    if withErrors { process.standardError = output }
-    try process.run()
-    process.waitUntilExit()
-    let answer = try Data(contentsOf: URL(fileURLWithPath: path))
-    return (process.terminationStatus, String(decoding: answer, as: UTF8.self))
+    let ending = try start(executable, arguments, output: path, errors: withErrors ? path : nil).waitUntilEnded()
+    let answer = try String(decoding: Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+    switch ending {
+    case .exited(let status): return (status, answer)
+    case .killed(let signal): return (-signal, answer)
+    }
 }
 
 struct NoScenarios: Error {

@@ -27,13 +27,7 @@ struct UnitTest: CustomTestStringConvertible, Sendable {
     }
 
     private static func run(_ argument: String) throws -> (status: Int32, answer: String) {
-        try answer(of: executable, [argument], withErrors: true)
-    }
-
-    /// Beside the tests' own executable.
-    private static var executable: URL {
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("CoreUnitTests")
+        try answer(of: executableOfThisPackage("CoreUnitTests"), [argument], withErrors: true)
     }
 }
 

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Testing
 
@@ -145,17 +146,16 @@ struct CBORInteropTests {
     }
 
     private func run(_ direction: String, _ file: URL) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(pythonWithCBOR2))
-        process.arguments = [Self.script, direction, file.path]
+        let python = try #require(pythonWithCBOR2)
         // A file, not a pipe: another test's process that inherits the pipe's end would keep this reader waiting.
         try withTemporaryFile { errors in
             try Data().write(to: errors)
-            process.standardError = try FileHandle(forWritingTo: errors)
-            try process.run()
-            process.waitUntilExit()
+            let handle = try FileHandle(forWritingTo: errors)
+            let process = try ChildProcess.start(
+                python, [Self.script, direction, file.path], errors: handle.fileDescriptor, keepsOthers: false)
+            let ending = process.waitUntilEnded()
             let text = try String(contentsOf: errors, encoding: .utf8)
-            #expect(process.terminationStatus == 0, "\(text)")
+            #expect(ending == .exited(0), "\(text)")
         }
     }
 }

@@ -1,14 +1,18 @@
+import ChildProcesses
 import Foundation
 import Glibc
 
 @testable import Tidings
 
 /// Another process: `TestPeer`, or another executable of this package. Its source lists the commands.
+///
+/// Foundation's `Process` is not used: it learns of an end by a socket. A child that another thread starts meanwhile
+/// keeps that socket open.
 final class Peer: @unchecked Sendable {
-    // Sendable: only the test that made it uses `Process`; lines arrive through `Events`.
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
+    // Sendable: nothing changes after the initializer, and any thread may write to a `FileHandle`.
+    private let process: ChildProcess
+    private let input: FileHandle
+    private let hasEnded = Locked(false)
     let lines = Events<String>()
     let ended = Events<Int32>()
 
@@ -19,16 +23,23 @@ final class Peer: @unchecked Sendable {
 
     init(executable: String, arguments: [String]) throws {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        process.executableURL = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(executable)
-        process.arguments = arguments
-        process.standardInput = input
-        process.standardOutput = output
-        let ended = ended
-        process.terminationHandler = { ended.add($0.terminationStatus) }
-        try process.run()
-        let lines = lines
-        let reading = output.fileHandleForReading
-        try WorkerThread {
+        let path = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(executable).path
+        let (inputs, outputs) = (try PipeEnds(), try PipeEnds())
+        input = FileHandle(fileDescriptor: inputs.writing, closeOnDealloc: true)
+        let reading = FileHandle(fileDescriptor: outputs.reading, closeOnDealloc: true)
+        defer { for end in [inputs.reading, outputs.writing] { close(end) } }
+        process = try ChildProcess.start(
+            path, arguments, input: inputs.reading, output: outputs.writing, keepsOthers: false)
+        try WorkerThread { [process, hasEnded, ended] in
+            // The pid is this process's until `waitUntilEnded`, so that `deinit` kills no other process.
+            process.waitKeepingPid()
+            hasEnded.withLock { $0 = true }
+            switch process.waitUntilEnded() {
+            case .exited(let status): ended.add(status)
+            case .killed(let signal): ended.add(signal)
+            }
+        }.detach()
+        try WorkerThread { [lines] in
             var rest = Data()
             while true {
                 let data = reading.availableData
@@ -43,10 +54,10 @@ final class Peer: @unchecked Sendable {
     }
 
     deinit {
-        if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
+        hasEnded.withLock { if !$0 { process.send(SIGKILL) } }
     }
 
-    var pid: Int32 { process.processIdentifier }
+    var pid: Int32 { process.pid }
 
     /// Waits for the `count`th line of the process, and returns it.
     func line(_ count: Int = 1) async -> String {
@@ -63,11 +74,11 @@ final class Peer: @unchecked Sendable {
     }
 
     func send(_ line: String = "") {
-        input.fileHandleForWriting.write(Data("\(line)\n".utf8))
+        input.write(Data("\(line)\n".utf8))
     }
 
     func signal(_ signal: Int32) {
-        Glibc.kill(pid, signal)
+        process.send(signal)
     }
 
     func waitForEnd() async {

@@ -1,18 +1,32 @@
 import Glibc
+import Synchronization
+
+/// Held while a process starts and while the ends of a pipe are not yet closed on exec: otherwise the process could
+/// keep them open. (Swift sees no `pipe2`.)
+private let starting = Mutex(())
 
 /// A process that this process started.
-struct ChildProcess: Sendable {
-    let pid: pid_t
+package struct ChildProcess: Sendable {
+    package let pid: pid_t
 
-    enum Ending: Equatable, CustomStringConvertible {
+    package enum Ending: Equatable, Sendable, CustomStringConvertible {
         case exited(Int32)
         case killed(signal: Int32)
 
-        var description: String {
+        package var description: String {
             switch self {
             case .exited(let status): "ended with status \(status)"
             case .killed(let signal): "was killed by signal \(signal)"
             }
+        }
+    }
+
+    /// A line about the attempted action and the operating system's error.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        init(_ what: String, errno code: Int32) {
+            description = "\(what): \(String(cString: strerror(code)))"
         }
     }
 
@@ -24,10 +38,11 @@ struct ChildProcess: Sendable {
     ///   - input: the standard input; `nil`: this process's.
     ///   - output: the standard output; `nil`: this process's.
     ///   - errors: the standard error; `nil`: this process's.
+    ///   - keepsOthers: whether it inherits the other descriptors of this process that are not closed on exec.
     ///   - inOwnGroup: whether it leads a process group of its own, for `sendToGroup`.
-    static func start(
+    package static func start(
         _ executable: String, _ arguments: [String], environment: [String: String] = [:], input: Int32? = nil,
-        output: Int32? = nil, errors: Int32? = nil, inOwnGroup: Bool = false
+        output: Int32? = nil, errors: Int32? = nil, keepsOthers: Bool = true, inOwnGroup: Bool = false
     ) throws -> ChildProcess {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -35,6 +50,9 @@ struct ChildProcess: Sendable {
         if let input { posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) }
         if let output { posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
         if let errors { posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO) }
+        if !keepsOthers {
+            for descriptor in openDescriptors() { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        }
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -50,52 +68,70 @@ struct ChildProcess: Sendable {
         var pid: pid_t = 0
         let result = withCStrings([executable] + arguments) { arguments in
             withCStrings(merged(environment)) { environment in
-                posix_spawn(&pid, executable, &actions, &attributes, arguments, environment)
+                starting.withLock { _ in
+                    posix_spawn(&pid, executable, &actions, &attributes, arguments, environment)
+                }
             }
         }
         guard result == 0 else { throw Failure("can't start \(executable)", errno: result) }
         return ChildProcess(pid: pid)
     }
 
-    func send(_ signal: Int32) {
+    package func send(_ signal: Int32) {
         kill(pid, signal)
     }
 
     /// Sends a signal to the process and its children, if it leads a group.
-    func sendToGroup(_ signal: Int32) {
+    package func sendToGroup(_ signal: Int32) {
         kill(-pid, signal)
     }
 
     /// Waits until the process has ended. No other process has its pid before ``waitUntilEnded()``.
-    func waitKeepingPid() {
+    package func waitKeepingPid() {
         var info = siginfo_t()
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
     }
 
     /// Waits until the process has ended. Call it only once: afterwards another process may have the pid.
-    func waitUntilEnded() -> Ending {
+    package func waitUntilEnded() -> Ending {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
         return Self.ending(status)
     }
 
     /// Returns how the process ended; `nil` if it is running. Do not call it again after it has returned a value.
-    func ending() -> Ending? {
+    package func ending() -> Ending? {
         var status: Int32 = 0
         return waitpid(pid, &status, WNOHANG) == pid ? Self.ending(status) : nil
     }
 
     /// Stops the process, and returns when it has stopped.
-    func stop() throws {
+    package func stop() throws {
         send(SIGSTOP)
         var status: Int32 = 0
         while waitpid(pid, &status, WUNTRACED) < 0, errno == EINTR {}
         // The low byte is 0x7f for a stopped process only.
-        guard status & 0xFF == 0x7F else { throw Failure("process \(pid) \(Self.ending(status)) instead of stopping") }
+        guard status & 0xFF == 0x7F else {
+            throw Failure("can't stop process \(pid), which \(Self.ending(status))", errno: ESRCH)
+        }
     }
 
     private static func ending(_ status: Int32) -> Ending {
         status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal: status & 0x7F)
+    }
+
+    /// The descriptors of this process without the standard ones.
+    private static func openDescriptors() -> [Int32] {
+        guard let directory = opendir("/proc/self/fd") else { return [] }
+        defer { closedir(directory) }
+        var result: [Int32] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let descriptor = Int32(name), descriptor > STDERR_FILENO { result.append(descriptor) }
+        }
+        return result
     }
 
     private static func merged(_ additions: [String: String]) -> [String] {
@@ -111,14 +147,16 @@ struct ChildProcess: Sendable {
 }
 
 /// A pipe that a child inherits only as its standard input or output.
-struct PipeEnds: Sendable {
-    let reading: Int32
-    let writing: Int32
+package struct PipeEnds: Sendable {
+    package let reading: Int32
+    package let writing: Int32
 
-    init() throws {
+    package init() throws {
         var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else { throw Failure("can't make a pipe", errno: errno) }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        try starting.withLock { _ in
+            guard pipe(&ends) == 0 else { throw ChildProcess.Failure("can't make a pipe", errno: errno) }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        }
         (reading, writing) = (ends[0], ends[1])
     }
 }
