@@ -6,8 +6,7 @@ final class PrivateCenter: Sendable {
     let center: SharedNotificationCenter
     private let one: Extension
     private let relay: Task<Void, Never>
-    /// How many notifications the relay has taken.
-    private let taken = Locked(0)
+    private let progress = Locked(Relay.Progress())
     private let watch: Task<Void, Never>
     /// Ends the process for a reason.
     private let fail: @Sendable (SharedNotificationError) -> Void
@@ -52,7 +51,7 @@ final class PrivateCenter: Sendable {
         // Lossless: an extension that posts faster than the host forwards is held back, and loses nothing.
         let posts = try center.deliveries(ofNames: .all, options: .init(lossless: true), bufferSize: 64).register()
         let changes = try center.presence().register()
-        relay = Task { [taken] in await Relay(one, center, counting: taken, fail).run(posts) }
+        relay = Task { [progress] in await Relay(one, center, progress, fail).run(posts) }
         watch = Task { await Self.watch(changes) { signals.yield(.left(number)) } }
         self.center = center
         self.one = one
@@ -174,12 +173,13 @@ final class PrivateCenter: Sendable {
     /// After the process has ended: forwards what it posted, and ends the host's part.
     func end() async {
         // The relay ends at this mark. A damaged center may not deliver it: the relay is ended if it takes nothing for
-        // two seconds, or after ten. It needs at most one for each notification, if the broadcast center has no room.
-        let (relay, center, taken) = (relay, center, taken)
+        // two seconds, or after ten. It needs at most one for each notification, if the broadcast center has no room. A
+        // last will that found no room is posted again after at most a second, and later on a busy machine.
+        let (relay, center, progress) = (relay, center, progress)
         let mark = Task {
             var isPosted = false
             for _ in 0..<5 {
-                let before = taken.withLock { $0 }
+                let before = progress.withLock { $0 }
                 do {
                     if !isPosted {
                         try await center.waitingForRoom(timeout: .seconds(2)) { _ = try $0.post(name: Relay.mark) }
@@ -187,7 +187,8 @@ final class PrivateCenter: Sendable {
                     }
                     try await Task.sleep(for: .seconds(2))
                 } catch {}
-                if Task.isCancelled || taken.withLock({ $0 }) == before { break }
+                let now = progress.withLock { $0 }
+                if Task.isCancelled || (now == before && !now.awaitsWill) { break }
             }
             relay.cancel()
         }

@@ -34,11 +34,19 @@ struct Relay {
     private let grants: Set<Grant>
     private var refusals = Tally<Grant>()
     private var failures = Tally<SharedNotificationCenter.Name>()
-    /// How many notifications it has taken.
-    private let taken: Locked<Int>
+    /// What the host sees of the relay after the process has ended.
+    struct Progress: Sendable, Equatable {
+        /// How many notifications it has taken.
+        var taken = 0
+        /// A last will is still to come.
+        var awaitsWill = false
+    }
+    private let progress: Locked<Progress>
 
     /// The participant whose last will is still to come.
-    private var willOf: UInt64?
+    private var willOf: UInt64? {
+        didSet { progress.withLock { $0.awaitsWill = willOf != nil } }
+    }
     private var willPid: Int32?
     /// That participant has died: its will is the next notification.
     private var isWillNext = false
@@ -52,13 +60,13 @@ struct Relay {
     }
 
     /// - Parameters:
-    ///   - taken: counts the notifications that the relay takes.
+    ///   - progress: what the relay keeps up to date.
     ///   - fail: ends the process for a reason.
     init(
-        _ one: Extension, _ center: SharedNotificationCenter, counting taken: Locked<Int>,
+        _ one: Extension, _ center: SharedNotificationCenter, _ progress: Locked<Progress>,
         _ fail: @escaping @Sendable (SharedNotificationError) -> Void
     ) {
-        self.taken = taken
+        self.progress = progress
         self.fail = fail
         self.one = one
         self.center = center
@@ -74,9 +82,9 @@ struct Relay {
             switch delivery {
             case .notification(let notification):
                 if notification.envelope.isOwn, notification.name == Self.mark { hasEnded = true }
-                let number = taken.withLock { count in
-                    count += 1
-                    return count
+                let number = progress.withLock {
+                    $0.taken += 1
+                    return $0.taken
                 }
                 if number.isMultiple(of: Self.pauseAfter) { try? await Task.sleep(for: .milliseconds(1)) }
                 await take(notification)
