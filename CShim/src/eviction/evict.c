@@ -45,11 +45,14 @@ static void tally(tallies *t, uint32_t entry, uint32_t more) {
 }
 
 static void tally_run(tallies *t, uint64_t entries, uint32_t run) {
+    t->valid += run;
     tally(t, tidings__route_name(entries), run);
     tally(t, tidings__route_name_subject(entries), run);
 }
 
 #define REPORTS (TIDINGS__RECORD_NOTICE | TIDINGS__RECORD_WILL)
+// The flags of a route word that `evict_range` acts on.
+#define SPECIAL ((uint64_t)(TIDINGS__RECORD_RETAIN | REPORTS) << 24)
 
 static __attribute__((noinline, cold)) void note_report(tallies *t, const tidings__cell *cell, uint64_t position,
                                                         uint32_t flags) {
@@ -160,18 +163,18 @@ static int evict_range(tidings_center *center, uint64_t ev) {
         }
         if (status != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(cell);
-        t.valid++;
-        if (__builtin_expect((route & TIDINGS__ROUTE_ENTRIES) != entries, 0)) {
-            tally_run(&t, entries, run);
-            entries = route & TIDINGS__ROUTE_ENTRIES;
-            run = 0;
-        }
-        run++;
-        const uint32_t flags = tidings__route_flags(route);
-        if (__builtin_expect(flags & (TIDINGS__RECORD_RETAIN | REPORTS), 0)) {
+        // Most records continue the run, and are neither retained nor a report.
+        if (__builtin_expect(((route ^ entries) & (TIDINGS__ROUTE_ENTRIES | SPECIAL)) != 0, 0)) {
+            if ((route & TIDINGS__ROUTE_ENTRIES) != entries) {
+                tally_run(&t, entries, run);
+                entries = route & TIDINGS__ROUTE_ENTRIES;
+                run = 0;
+            }
+            const uint32_t flags = tidings__route_flags(route);
             if (flags & TIDINGS__RECORD_RETAIN) t.retained_at[t.retained++] = position;
             if (flags & REPORTS) note_report(&t, cell, position, flags);
         }
+        run++;
     }
     tally_run(&t, entries, run);
     // Invariant E3: slots of the range are not used again before EV has moved on. If EV is unchanged, all records above

@@ -12,7 +12,8 @@
 // open. A forked child registers again by itself.
 void tidings__barrier_register(void);
 
-extern _Atomic uint32_t tidings__barrier_state;  // 0: not tried; 1: registered; 2: the kernel refused
+extern __attribute__((visibility(
+    "hidden"))) _Atomic uint32_t tidings__barrier_state;  // 0: not tried; 1: registered; 2: the kernel refused
 
 // Posters check this in each post to decide whether they may leave out the fence. A relaxed load suffices: at worst it
 // reads "false" too long. "True" is stored only after the kernel has answered, and the kernel answers once every

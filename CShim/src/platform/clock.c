@@ -17,19 +17,11 @@ uint64_t tidings__realtime_ns(void) { return read_clock(CLOCK_REALTIME); }
 
 uint64_t tidings__monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 
-uint64_t tidings__stamp(tidings__thread *thread) {
-#ifdef MEASURE_WITHOUT_CLOCK  // Measured by: Benchmarks/Regressions/without
-    if (thread->tick_ns) return thread->tick_precise_ns;
-#endif
-    // Compared for equality, not for order: a clock that is set back yields a new tick, too.
-    const uint64_t tick = read_clock(CLOCK_REALTIME_COARSE);
-    if (__builtin_expect(thread->tick_ns != tick, 0)) {
-        thread->tick_precise_ns = read_clock(CLOCK_REALTIME);
-        thread->window = (uint32_t)(tick >> 28) | 0x80000000u;
-        // Stored second: a signal handler that posts in between finds the old tick, and reads the clock itself.
-        thread->tick_ns = tick;
-    }
-    return thread->tick_precise_ns;
+void tidings__stamp_tick(tidings__thread *thread, uint64_t tick) {
+    thread->tick_precise_ns = read_clock(CLOCK_REALTIME);
+    thread->window = (uint32_t)(tick >> 28) | 0x80000000u;
+    // Stored second: a signal handler that posts in between finds the old tick, and reads the clock itself.
+    thread->tick_ns = tick;
 }
 
 void tidings__nap(int64_t ns) {

@@ -3,16 +3,28 @@
 #define TIDINGS__CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 #include "platform/thread.h"
 
 uint64_t tidings__realtime_ns(void);
 uint64_t tidings__monotonic_ns(void);
 
+void tidings__stamp_tick(tidings__thread *thread, uint64_t tick);
 // CLOCK_REALTIME for a post, in nanoseconds. It is exact for a thread's first post in a kernel tick (1 to 4 ms); the
 // thread's later posts in that tick get the same time. Costs a third of an exact reading. If the clock is set, the next
 // call shows it.
-uint64_t tidings__stamp(tidings__thread *thread);
+static inline uint64_t tidings__stamp(tidings__thread *thread) {
+#ifdef MEASURE_WITHOUT_CLOCK  // Measured by: Benchmarks/Regressions/without
+    if (thread->tick_ns) return thread->tick_precise_ns;
+#endif
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);  // fails for unknown clocks only
+    // Compared for equality, not for order: a clock that is set back yields a new tick, too.
+    const uint64_t tick = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    if (__builtin_expect(thread->tick_ns != tick, 0)) tidings__stamp_tick(thread, tick);
+    return thread->tick_precise_ns;
+}
 
 void tidings__nap(int64_t ns);  // sleeps the whole time, whatever signals arrive; leaves errno alone
 void tidings__yield(void);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 // Incremented in every forked child, before other code of this library runs there. Starts at 1; 0 means "never set".
-extern _Atomic uint32_t tidings__fork_epoch;
+extern __attribute__((visibility("hidden"))) _Atomic uint32_t tidings__fork_epoch;
 
 // Registers with pthread_atfork; cheap if that was done before. Code that caches something about this process calls it
 // first.

@@ -20,12 +20,14 @@
 #include "ring/chunk.h"
 #include "ring/verdict.h"
 
-// Wakes observers of all names and of prefixes. Must follow the claim: an observer that joined a prefix before G was
-// read is then found.
+// Wakes observers of the name with its subject, of all names, and of prefixes. Must follow the claim: an observer that
+// joined a prefix before G was read is then found.
 static __attribute__((noinline)) uint32_t wake_others(const tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
-    uint32_t woken = resolved & TIDINGS__RESOLVED_ALL ? tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]) : 0,
-             entry;
+    uint32_t woken = 0, entry = tidings__resolved_subject(resolved);
+    tidings__name *name = entry ? tidings__name_at(s, entry) : NULL;
+    if (name) woken += tidings__ring_members(s, name);
+    if (resolved & TIDINGS__RESOLVED_ALL) woken += tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]);
     if (!(resolved & TIDINGS__RESOLVED_PREFIX)) return woken;
     tidings__prefix_walk walk = tidings__prefixes(s);
     while ((entry = tidings__prefix_next_of(s, &walk, tidings__publisher_name(publisher),
@@ -35,14 +37,11 @@ static __attribute__((noinline)) uint32_t wake_others(const tidings_publisher *p
 }
 
 // Wakes all sleeping observers that the result `resolved` names. Returns how many the asleep map shows.
-static uint32_t wake(const tidings_publisher *publisher, uint64_t resolved) {
+static inline __attribute__((always_inline)) uint32_t wake(const tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
-    uint32_t woken = 0;
     tidings__name *name = tidings__name_at(s, (uint32_t)resolved);
-    if (name) woken += tidings__ring_members(s, name);
-    uint32_t with_subject = tidings__resolved_subject(resolved);
-    if (with_subject && (name = tidings__name_at(s, with_subject)) != NULL) woken += tidings__ring_members(s, name);
-    if (resolved & (TIDINGS__RESOLVED_ALL | TIDINGS__RESOLVED_PREFIX)) woken += wake_others(publisher, resolved);
+    uint32_t woken = name ? tidings__ring_members(s, name) : 0;
+    if (__builtin_expect(resolved >> 32 != 0, 0)) woken += wake_others(publisher, resolved);
     return woken;
 }
 
@@ -98,10 +97,8 @@ static __attribute__((noinline)) int make_room(tidings_center *center, uint32_t 
     return error == -EAGAIN ? tidings__held_back(center, holder, deadline, passed) : error;
 }
 
-// Inlined: the claim is most of a post.
-static inline __attribute__((always_inline)) int claim_position(tidings_center *center, uint32_t owner,
-                                                                tidings__thread *thread, uint64_t deadline,
-                                                                bool followed, tidings__claim *claim) {
+static __attribute__((noinline)) int claim_position(tidings_center *center, uint32_t owner, tidings__thread *thread,
+                                                    uint64_t deadline, bool followed, tidings__claim *claim) {
     for (uint32_t held = 0, passed = 0;;) {
         int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, followed, &held, claim);
         if (__builtin_expect(error == 0, 1)) return 0;
@@ -149,10 +146,11 @@ typedef struct posting {
     const void *payload;
     uint8_t *chunk_bytes;  // the chunk that holds payload and text, if the post has one
     size_t size;
-    uint64_t deadline, time;
+    const tidings_post_options *options;  // or NULL
+    uint64_t time;
     uint32_t owner;
     uint32_t chunk;  // TIDINGS__NO_CHUNK: the payload goes into the cell
-    uint8_t flags, format;
+    uint8_t flags;
     const tidings__notice *notice;  // NULL: the post is about no participant
 } posting;
 
@@ -196,6 +194,7 @@ static _Atomic uint64_t *shared_lock(const tidings__segment *s) {
 // What the tries of one post pass on. `entry`: of a retained record, the entry that it needs.
 typedef struct progress {
     tidings__claim claim;
+    uint64_t deadline;
     uint32_t woken, entry;
     int abandoned;
     resolution before;
@@ -233,11 +232,19 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     tidings_publisher *publisher = p->publisher;
     tidings_center *center = publisher->center;
     tidings__claim *claim = &at->claim;
+    tidings__segment *s = &center->segment;
     const bool in_chunk = !plain && p->chunk != TIDINGS__NO_CHUNK;
     // Relaxed, and possibly stale: used only as a prefetch hint.
     const bool followed = tidings__relaxed(&publisher->resolved) != 0;
-    int error = claim_position(center, p->owner, p->thread, p->deadline, followed, claim);
-    if (__builtin_expect(error != 0, 0)) return error;
+    int error = 0;
+    if (__builtin_expect(
+            !tidings__claim_usual(s, &center->hint, tidings__oldest(s), p->owner, p->thread, followed, claim), 0)) {
+        tidings__claim searched;  // only its address is taken: `claim` can stay in registers
+        error = claim_position(center, p->owner, p->thread, plain ? tidings__deadline(p->options) : at->deadline,
+                               followed, &searched);
+        if (error) return error;
+        *claim = searched;
+    }
     if (in_chunk && (claim->position & TIDINGS__CHUNK_NOWHERE) == TIDINGS__CHUNK_NOWHERE) {
         // In a chunk word this position reads "not claimed yet", and the chunk would never be free again. Happens once
         // in 2^48 positions.
@@ -256,8 +263,7 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     // Invariant N2: the claim was a full barrier. An observer that registers after this load of G finds our claim, and
     // begins after it.
     uint64_t resolved = plain ? tidings__resolved(publisher) : resolved_again(publisher, &at->before);
-    if (!plain && (p->flags & TIDINGS__RECORD_RETAIN || center->segment.observable) &&
-        (error = keep_entries(p, at, &resolved)) != 0)
+    if (!plain && (p->flags & TIDINGS__RECORD_RETAIN || s->observable) && (error = keep_entries(p, at, &resolved)) != 0)
         return error;
     const uint32_t name = tidings__resolved_name(resolved);
     tidings__cell *cell = claim->cell;
@@ -273,7 +279,8 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     const tidings__record_header header = {
         p->time, (notice ? notice->pid : center->pid) | p->size,
         (notice ? notice->poster : center->poster) | (named ? publisher->poster : publisher->poster & WITHOUT_NAME),
-        tidings__route_word(name, tidings__resolved_subject(resolved), plain ? 0 : p->flags, p->format)};
+        tidings__route_word(name, tidings__resolved_subject(resolved), plain ? 0 : p->flags,
+                            p->options ? p->options->format : 0)};
     tidings__header_write(cell, header);
     if (in_chunk) {
         fill_chunk(p, claim, &header);
@@ -299,7 +306,7 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     // Invariant W2: wakes before the commit. If this poster dies before its commit, no record is owed; if it dies after
     // it, all observers have been woken.
     if (resolved) at->woken = wake(publisher, resolved);
-    if (!plain && center->segment.observable) tidings__publisher_wake_readers(publisher);
+    if (!plain && s->observable) tidings__publisher_wake_readers(publisher);
     return __builtin_expect(tidings__commit(claim, p->owner, p->thread), 1) ? 0 : AGAIN;
 }
 
@@ -307,7 +314,7 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
 // not plain. `entry`: see `progress`.
 static __attribute__((noinline)) int post_anew(const posting *p, uint32_t entry, uint64_t *sequence) {
     tidings_center *center = p->publisher->center;
-    progress at = {.entry = entry};
+    progress at = {.entry = entry, .deadline = tidings__deadline(p->options)};
     int result = AGAIN;
     for (int tries = 0; result == AGAIN && tries < REVOKED_MOST; tries++) result = attempt(p, false, &at);
     if (result == AGAIN) result = revoked_again(center);
@@ -327,19 +334,16 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint32_t entry,
 // The arguments of a post without a chunk and flags. From here on, this thread is inside a post.
 static inline posting begun(tidings_publisher *publisher, tidings__thread *thread, const void *payload, size_t size,
                             const tidings_post_options *options, uint64_t time) {
-    tidings_center *center = publisher->center;
-    const uint64_t deadline = options && options->timeout_ns ? tidings__deadline(options) : 0;
     thread->inside++;
     tidings__fence_compiler();
     return (posting){.publisher = publisher,
                      .thread = thread,
                      .payload = payload,
                      .size = size,
-                     .deadline = deadline,
+                     .options = options,
                      .time = time,
-                     .owner = tidings__owner(center, thread),
-                     .chunk = TIDINGS__NO_CHUNK,
-                     .format = options ? options->format : 0};
+                     .owner = tidings__owner(publisher->center, thread),
+                     .chunk = TIDINGS__NO_CHUNK};
 }
 
 static int post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size, const tidings_post_options *options,
@@ -394,7 +398,8 @@ int tidings_post(tidings_publisher *publisher, const void *payload, size_t size,
     if (__builtin_expect(tidings__end_due(center, thread), 0) && (error = tidings__end_ask(center, thread)) != 0)
         return error;
     const posting p = begun(publisher, thread, payload, size, options, time);
-    progress at = {0};
+    progress at;
+    at.woken = 0;
 #ifdef MUTANT_POSTERS_SHARE_A_LOCK
     for (uint64_t free = 0; !tidings__cas(shared_lock(&center->segment), &free, 1); free = 0) {}
 #endif

@@ -37,138 +37,86 @@ static inline void tidings__pending_clear(tidings__thread *thread) {
 #endif
 }
 
+// Takes `cell` for `position`: makes the owner's claim the cell's W, which is still `w`. `upper`: the upper half of the
+// new W, the lap and the phase. False: W has changed. `followed`: true if the posted name probably has observers. May
+// be wrong: it only controls prefetches.
+static inline __attribute__((always_inline)) bool tidings__claim_cell(const tidings__segment *s, tidings__cell *cell,
+                                                                      uint64_t position, uint32_t upper, uint64_t w,
+                                                                      uint32_t owner, tidings__thread *thread,
+                                                                      bool followed, _Atomic uint64_t *hint,
+                                                                      tidings__claim *claim) {
+#ifdef MUTANT_PHASE_NOT_FLIPPED  // Found by: interleaving three_laps
+    upper ^= 1;
+#endif
+    // Prefetches the record's second line while the claim waits for the first one. Also prefetches a cell that a later
+    // post will use. Fetching a line from the core that read it takes 100 ns. A locked instruction can't hide that, but
+    // a request made this early can. (8 to 32 cells ahead are equally good.) If no observer has read the lines, this
+    // core still owns them, and the prefetch would cost a twentieth of a post for nothing.
+    if (followed) {
+        tidings__prefetch_own((char *)cell + TIDINGS__LINE);
+        char *upcoming = (char *)tidings__cell_at(s, position + 16);
+        tidings__prefetch_own(upcoming);
+        tidings__prefetch_own(upcoming + TIDINGS__LINE);
+    }
+#ifndef MUTANT_PENDING_SET_AFTER_CLAIM  // Found by: interleaving dead_poster
+    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
+#endif
+#ifdef MEASURE_WITHOUT_LOCKED_CLAIM  // Measured by: Benchmarks/Regressions/without
+    tidings__set_relaxed(&cell->claim, (uint64_t)upper << 32 | owner);
+#else
+    // Invariant R2: this CAS, or the one that skips a busy cell, decides the position.
+    if (!tidings__cas(&cell->claim, &w, (uint64_t)upper << 32 | owner)) return false;
+#endif
+    tidings__barrier_after_rmw();
+#ifdef MUTANT_PENDING_SET_AFTER_CLAIM
+    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
+#endif
+    claim->cell = cell;
+    claim->position = position;
+    claim->phase = upper & 1;
+    tidings__set_relaxed(hint, position + 1);
+    // Only every 64th position: each store to a contended line delays the commit that follows. Relaxed: a stale hint
+    // costs a longer walk.
+#ifndef MUTANT_POSITION_BEFORE_CLAIM
+    if (__builtin_expect(position % 64 == 0, 0)) tidings__set_relaxed(&s->header->frontier_hint.word, position + 1);
+#endif
+    return true;
+}
+
 // Claims the next position for `owner`: a TID, or TIDINGS__W_FOREIGN with a participant index. A foreign claim is not
 // announced to the kernel through `thread`.
 // - `hint`: where the search starts; the position after the claim on success.
-// - `followed`: true if the posted name probably has observers. May be wrong: it only controls prefetches.
+// - `followed`: as in `tidings__claim_cell`.
 // - `held`: counts the busy slots that this claim skipped. The caller sets it to 0 before a claim's first call.
 //
 // Returns 0 or:
 // - -EAGAIN: the ring is full; evict until `*hint` can be claimed, then call again.
 // - -EBADMSG: the ring contradicts itself.
 // - -EBUSY: `*held` exceeds the number of slots.
-static inline __attribute__((always_inline)) int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint,
-                                                                     uint32_t owner, tidings__thread *thread,
-                                                                     bool followed, uint32_t *held,
-                                                                     tidings__claim *claim) {
-#ifdef MUTANT_POSITION_BEFORE_CLAIM  // Found by: fault-injection a_small_post
-    // Takes a position from a shared counter, before the slot says that the position is taken.
-    static _Thread_local uint64_t ticket = UINT64_MAX;
-    if (ticket == UINT64_MAX) ticket = tidings__fetch_add(&s->header->frontier_hint.word, 1);
-    uint64_t position = ticket;
-#else
-    uint64_t position = tidings__relaxed(hint);
-#endif
-    // `steps` counts the cells checked one after the other. 0 means that the position comes from a shared word, which
-    // is untrusted. `*hint` comes from a claim of this process, so the positions before it are decided.
-    uint32_t steps = 1, contradictions = 0;
-    for (;;) {
-        // Invariant R5: EV must be loaded before W. If the slot's earlier position (position - slots) is before E, it
-        // was decided before this load, so W's lap is at least lap - 1.
-        uint64_t start = tidings__oldest(s);
-        if ((int64_t)(position - start) < 0) position = start;
-        if (position - start >= s->shape.slots) {
-            // Either the hint is beyond the frontier (damaged), or the ring is full until its oldest position is
-            // evicted.
-            if (position - start > s->shape.slots || steps == 0) {
-                if (++contradictions > 8) return -EBADMSG;
-                position = tidings__frontier(s, start);
-                steps = 1;
-                continue;
-            }
-            tidings__set_relaxed(hint, position);
-            return -EAGAIN;
-        }
-        tidings__cell *cell = tidings__cell_at(s, position);
-        uint64_t lap = tidings__lap_at(s, position);
-        uint64_t w = tidings__acquire(&cell->claim);
-        int32_t ahead = tidings__lap_ahead(w, lap);
-        if (ahead >= 0) {
-            // Other posters have claimed positions since `*hint` was stored. Checking the next few cells is cheaper
-            // than loading the shared hint, as every poster writes to that line.
-            position++;
-            if (++steps > 5) {
-                // Relaxed: a stale or hostile hint is checked below (`steps == 0`).
-                uint64_t shared = tidings__relaxed(&s->header->frontier_hint.word);
-                position = tidings__frontier(s, (int64_t)(shared - position) > 0 ? shared : position);
-                steps = 0;
-            }
-            continue;
-        }
-        if (ahead != -1) {
-            // The position was beyond the frontier: a peer stored a wrong hint. Search from E.
-            if (++contradictions > 8) return -EBADMSG;
-            position = tidings__frontier(s, start);
-            continue;
-        }
+int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint, uint32_t owner, tidings__thread *thread,
+                        bool followed, uint32_t *held, tidings__claim *claim);
+
+// The same for the usual case, in half as many instructions: the position at `*hint` is the next one, and its cell is
+// free. `start`: E of an EV that was loaded before (invariant R5). Otherwise returns false; then call
+// `tidings__claim_next`.
+static inline __attribute__((always_inline)) bool tidings__claim_usual(const tidings__segment *s,
+                                                                       _Atomic uint64_t *hint, uint64_t start,
+                                                                       uint32_t owner, tidings__thread *thread,
+                                                                       bool followed, tidings__claim *claim) {
 #ifdef MUTANT_POSITION_BEFORE_CLAIM
-        steps = 1;
+    return false;
 #endif
-        if (position != start && steps == 0) {
-            // Invariant R1: a position is claimed only if the position before it is decided, so the order has no gap. A
-            // shared hint does not prove that, so the position before is checked.
-            uint64_t before = tidings__acquire(&tidings__cell_at(s, position - 1)->claim);
-            if (tidings__lap_ahead(before, tidings__lap_at(s, position - 1)) < 0) {
-                if (++contradictions > 8) return -EBADMSG;
-                position = tidings__frontier(s, start);
-                continue;
-            }
-        }
-        uint64_t c = tidings__acquire(&cell->commit);
-        // Invariant R3: a claim needs a cell that is not busy.
-        if (tidings__busy(w, c, tidings__acquire(&cell->verdict))) {
-            uint64_t over = lap << TIDINGS__W_LAP_SHIFT |
-                            (w & (TIDINGS__W_PHASE | TIDINGS__W_FOREIGN | TIDINGS__W_OWNER_MASK)) | TIDINGS__W_SKIPPED;
-            if (!tidings__cas(&cell->claim, &w, over)) continue;
-            if (++*held > s->shape.slots) return -EBUSY;
-            position++;
-            steps = 1;
-            continue;
-        }
-        // Invariant R2: the CAS below, or the one above that skips, decides the position.
-        uint64_t phase = ~c & 1;
-#ifdef MUTANT_PHASE_NOT_FLIPPED  // Found by: interleaving three_laps
-        phase = c & 1;
-#endif
-        // Prefetches the record's second line while the claim waits for the first one. Also prefetches a cell that a
-        // later post will use. Fetching a line from the core that read it takes 100 ns. A locked instruction can't hide
-        // that, but a request made this early can. (8 to 32 cells ahead are equally good.) If no observer has read the
-        // lines, this core still owns them, and the prefetch would cost a twentieth of a post for nothing.
-        if (followed) {
-            tidings__prefetch_own((char *)cell + TIDINGS__LINE);
-            char *upcoming = (char *)tidings__cell_at(s, position + 16);
-            tidings__prefetch_own(upcoming);
-            tidings__prefetch_own(upcoming + TIDINGS__LINE);
-        }
-#ifndef MUTANT_PENDING_SET_AFTER_CLAIM  // Found by: interleaving dead_poster
-        if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
-#endif
-#ifdef MEASURE_WITHOUT_LOCKED_CLAIM  // Measured by: Benchmarks/Regressions/without
-        tidings__set_relaxed(&cell->claim, lap << TIDINGS__W_LAP_SHIFT | phase << 32 | owner);
-        const bool claimed = true;
-#else
-        const bool claimed = tidings__cas(&cell->claim, &w, lap << TIDINGS__W_LAP_SHIFT | phase << 32 | owner);
-#endif
-        if (claimed) {
-            tidings__barrier_after_rmw();
-#ifdef MUTANT_PENDING_SET_AFTER_CLAIM
-            if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
-#endif
-            claim->cell = cell;
-            claim->position = position;
-            claim->phase = phase;
-            tidings__set_relaxed(hint, position + 1);
-            // Only every 64th position: each store to a contended line delays the commit that follows. Relaxed: a stale
-            // hint costs a longer walk.
-#ifdef MUTANT_POSITION_BEFORE_CLAIM
-            ticket = UINT64_MAX;
-#else
-            if (__builtin_expect(position % 64 == 0, 0))
-                tidings__set_relaxed(&s->header->frontier_hint.word, position + 1);
-#endif
-            return 0;
-        }
-    }
+    const uint64_t position = tidings__relaxed(hint);
+    if (position - start > s->slot_mask) return false;
+    tidings__cell *cell = tidings__cell_at(s, position);
+    const uint64_t w = tidings__acquire(&cell->claim), c = tidings__acquire(&cell->commit);
+    // W has the lap before this one, and the phase of C. Otherwise the position is claimed, or its cell is in use: the
+    // owner's death may still have freed it.
+    const uint32_t upper = (uint32_t)(w >> 32);
+    if (upper != (uint32_t)((position >> s->slot_shift) << 1 | (c & 1))) return false;
+    if (tidings__acquire(&cell->verdict) == ((c >> 1) << 2 | TIDINGS__V_DEAD)) return false;
+    // The next lap, and the other phase.
+    return tidings__claim_cell(s, cell, position, (upper ^ 1) + 2, w, owner, thread, followed, hint, claim);
 }
 
 // Commits the record in the claimed cell. True: the record is delivered at that position. False: the position was

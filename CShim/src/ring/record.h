@@ -84,19 +84,26 @@ typedef struct tidings__16 {
     uint64_t half[2];
 } __attribute__((packed, may_alias)) tidings__16;
 
-// Sizes are small and vary. The last 16 (or 8, or 4) bytes are moved once more, in place of a loop over single bytes.
-// Such a loop would make narrow stores, and a wide load of the same bytes would follow, which is slow. A call to memcpy
-// costs as much as all of this.
+// Sizes are small and vary. The last 64 (or 32, 16, 8, 4) bytes may be moved twice, in place of a loop over single
+// bytes. Such a loop would make narrow stores, and a wide load of the same bytes would follow, which is slow. A call to
+// memcpy costs as much as all of this.
+static inline void tidings__move(uint8_t *to, const uint8_t *from, size_t size) {
+    for (size_t i = 0; i < size; i += 16) *(tidings__16 *)(to + i) = *(const tidings__16 *)(from + i);
+}
 static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {
     uint8_t *to = (uint8_t *)body;
     const uint8_t *from = bytes;
-    if (size >= 16) {
-        size_t done = 0;
-        for (; done + 64 <= size; done += 64)
-            for (size_t i = 0; i < 64; i += 16)
-                *(tidings__16 *)(to + done + i) = *(const tidings__16 *)(from + done + i);
-        for (; done + 16 <= size; done += 16) *(tidings__16 *)(to + done) = *(const tidings__16 *)(from + done);
-        *(tidings__16 *)(to + size - 16) = *(const tidings__16 *)(from + size - 16);
+    if (size >= 64) {
+        for (; size > 64; size -= 64, to += 64, from += 64) tidings__move(to, from, 64);
+        to -= 64 - size;
+        from -= 64 - size;
+        tidings__move(to, from, 64);
+    } else if (size >= 32) {
+        tidings__move(to, from, 32);
+        tidings__move(to + size - 32, from + size - 32, 32);
+    } else if (size >= 16) {
+        tidings__move(to, from, 16);
+        tidings__move(to + size - 16, from + size - 16, 16);
     } else if (size >= 8) {
         memcpy(to, from, 8);
         memcpy(to + size - 8, from + size - 8, 8);

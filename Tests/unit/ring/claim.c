@@ -58,6 +58,61 @@ TEST(each_claim_of_a_slot_flips_the_phase) {
     CHECK(tidings__busy(s->cells[0].claim, s->cells[0].commit, s->cells[0].verdict));
 }
 
+static bool claim_usual(const tidings__segment *s) {
+    return tidings__claim_usual(s, &hint, tidings__oldest(s), UNIT_OWNER, &thread, true, &claim);
+}
+
+TEST(the_usual_claim_is_the_claim_that_the_search_makes) {
+    tidings__segment *s = unit_ring(4);
+    for (uint64_t p = 0; p < 4; p++) unit_post(s, p, 0);
+    unit_evict_to(s, 2);
+    const tidings__cell before = s->cells[0];
+    hint = 4;
+    CHECK_EQUAL(claim_next(s), 0);
+    const tidings__claim searched = claim;
+    const uint64_t w = s->cells[0].claim;
+    s->cells[0] = before;
+    hint = 4;
+    pending = 0;
+    CHECK(claim_usual(s));
+    CHECK_EQUAL(claim.position, searched.position);
+    CHECK_EQUAL(claim.phase, searched.phase);
+    CHECK_EQUAL(s->cells[0].claim, w);
+    CHECK_EQUAL(pending, (uintptr_t)&s->cells[0].claim);
+    CHECK_EQUAL(hint, 5);
+}
+
+static void leaves_it(const tidings__segment *s, uint64_t position) {
+    const uint64_t w = tidings__cell_at(s, position)->claim;
+    hint = position;
+    CHECK(!claim_usual(s));
+    CHECK_EQUAL(tidings__cell_at(s, position)->claim, w);
+    CHECK_EQUAL(hint, position);
+}
+
+TEST(the_usual_claim_leaves_to_the_search_a_position_that_is_claimed_or_out_of_the_ring) {
+    tidings__segment *s = unit_ring(4);
+    unit_post(s, 0, 0);
+    leaves_it(s, 0);
+    leaves_it(s, 4);
+    leaves_it(s, UINT64_C(1) << 40);
+    for (uint64_t p = 1; p < 4; p++) unit_post(s, p, 0);
+    leaves_it(s, 4);
+    unit_evict_to(s, 2);
+    leaves_it(s, 1);
+    leaves_it(s, 6);
+}
+
+TEST(the_usual_claim_leaves_to_the_search_a_slot_that_is_held_or_was_revoked) {
+    tidings__segment *s = unit_ring(4);
+    unit_claim(s, 0, 99);
+    unit_claim(s, 1, 99 | TIDINGS__W_DIED);
+    for (uint64_t p = 2; p < 4; p++) unit_post(s, p, 0);
+    s->cells[2].verdict = tidings__v_of(2, TIDINGS__V_DEAD);
+    unit_evict_to(s, 4);
+    for (uint64_t p = 4; p < 7; p++) leaves_it(s, p);
+}
+
 TEST(a_full_ring_wants_eviction) {
     tidings__segment *s = unit_ring(4);
     for (uint64_t p = 0; p < 4; p++) unit_post(s, p, 0);
