@@ -1,4 +1,4 @@
-// What this process can do with a center meanwhile: everything tidings.h offers, never waiting for long.
+// What this process can do with a center meanwhile: most functions of tidings.h, never waiting for long.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
