@@ -400,6 +400,7 @@ int tidings_post(tidings_publisher *publisher, const void *payload, size_t size,
     const posting p = begun(publisher, thread, payload, size, options, time);
     progress at;
     at.woken = 0;
+    at.claim = (tidings__claim){0};
 #ifdef MUTANT_POSTERS_SHARE_A_LOCK
     for (uint64_t free = 0; !tidings__cas(shared_lock(&center->segment), &free, 1); free = 0) {}
 #endif
