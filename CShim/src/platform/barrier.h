@@ -12,8 +12,8 @@
 // open. A forked child registers again by itself.
 void tidings__barrier_register(void);
 
-extern __attribute__((visibility(
-    "hidden"))) _Atomic uint32_t tidings__barrier_state;  // 0: not tried; 1: registered; 2: the kernel refused
+// 0: not tried; 1: registered; 2: the kernel refused. Hidden: posts read it without the table for other libraries.
+extern __attribute__((visibility("hidden"))) _Atomic uint32_t tidings__barrier_state;
 
 // Posters check this in each post to decide whether they may leave out the fence. A relaxed load suffices: at worst it
 // reads "false" too long. "True" is stored only after the kernel has answered, and the kernel answers once every

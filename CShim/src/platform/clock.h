@@ -10,6 +10,7 @@
 uint64_t tidings__realtime_ns(void);
 uint64_t tidings__monotonic_ns(void);
 
+// For `tidings__stamp`: reads the exact time, because the kernel's tick is a new one.
 void tidings__stamp_tick(tidings__thread *thread, uint64_t tick);
 // CLOCK_REALTIME for a post, in nanoseconds. It is exact for a thread's first post in a kernel tick (1 to 4 ms); the
 // thread's later posts in that tick get the same time. Costs a third of an exact reading. If the clock is set, the next
