@@ -108,6 +108,24 @@ void a_reservation_grows_and_arrives(void) {
     CHECK(statistics_of(center).chunks_used == 0, "%u chunks are taken", statistics_of(center).chunks_used);
 }
 
+void a_reader_receives_a_payload_that_was_written_in_part(void) {
+    tidings_configuration configuration = {.slots = 256, .mode = 0644};
+    tidings_center *center = join_center_with(configuration);
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    configuration.flags = TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_EXISTING;
+    tidings_observer *reader = observer_of(join_center_with(configuration), NAME);
+    static uint8_t bytes[300000];
+    tidings_reservation reservation;
+    for (size_t written = 0; written < sizeof bytes; written += 70000) {
+        OK(tidings_reserve(center, sizeof bytes, &reservation));
+        random_bytes(bytes, written);
+        memcpy(reservation.bytes, bytes, written);
+        uint64_t sequence;
+        OK(tidings_post_reserved(publisher, &reservation, sizeof bytes, NULL, &sequence));
+        arrives(reader, bytes, sizeof bytes, sequence);
+    }
+}
+
 // History as far back as the ring has it, or from a place in it; and between what was and what comes, nothing is
 // missing and nothing comes twice.
 void history_and_what_comes_meet_without_a_seam(void) {

@@ -104,8 +104,14 @@ bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64
     const uint64_t offset = offset_of(segment, chunk, NULL);
     // The end of the file as the answer tells a writer nothing: a file system that reports no holes answers the same.
     const uint64_t hole = tidings__file_hole(tidings__segment_descriptor(segment), offset);
-    // Without its descriptor a writer is taken for dead, and must not use a chunk. A reader may still read.
-    if (hole < offset + bytes) return !segment->writable && touched(segment, offset, bytes);
+    if (hole < offset + bytes) {
+        // Without its descriptor a writer is taken for dead, and must not use a chunk. For a reader, a page that a
+        // poster reserved and did not write (`tidings_reserve`) counts as a hole. Touched like this, a page without
+        // memory is an error, and no SIGBUS.
+        if (segment->writable || tidings__map_populate(segment->base + offset, bytes, false) != 0) return false;
+        raise_to(&segment->chunk_backed[chunk], (uint32_t)pages_of(bytes));
+        return true;
+    }
     if (hole >= segment->size && segment->writable) return false;
     note_run(segment, chunk, hole);
     return true;
@@ -124,7 +130,7 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
     if (tidings__chunk_has_memory(segment, chunk, bytes)) return 0;
     if (!segment->writable) {
         return tidings__fail(
-            ENODATA, "can't read chunk %u of center \"%s\": nothing was written there; the center may be damaged",
+            ENODATA, "can't read chunk %u of center \"%s\": there is no memory for it; the directory may be full",
             chunk, segment->name);
     }
     const uint64_t offset = offset_of(segment, chunk, NULL);

@@ -133,10 +133,11 @@ int tidings__stale_files(const char *directory, bool delete_them,
 // Makes sure that the first `bytes` of a chunk have memory. Call before touching them; cheap if already known. A
 // writable segment reserves missing memory.
 // - -ENOSPC: no memory is left; the error line has the amounts.
-// - -ENODATA: the segment is read-only and the memory is missing, so no participant can have written there.
+// - -ENODATA: the segment is read-only, and the kernel has no memory for what no participant has written.
 // - -EINVAL: there is no such chunk, or it is smaller (a hostile number).
 int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
-// True if the first `bytes` of a chunk have memory. Reserves nothing. `chunk` must be a valid number.
+// True if the first `bytes` of a chunk have memory. In a writable segment it reserves nothing; in a read-only one,
+// pages that no participant has written get memory. `chunk` must be a valid number.
 bool tidings__chunk_has_memory(tidings__segment *segment, uint32_t chunk, uint64_t bytes);
 
 // Makes sure that the first `count` name entries have memory. Reserves in steps of TIDINGS__NAMES_STEP, and moves
