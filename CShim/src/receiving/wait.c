@@ -67,8 +67,10 @@ static bool spin(tidings_observer *o, uint32_t nanoseconds, uint64_t deadline) {
     uint64_t until = 0;
     // If a poster posts without a pause and the observer has caught up, the observer waits for a moment first. Directly
     // behind the poster, it would take each line that the poster is about to write. Both would then run at the speed of
-    // cache line transfers. A few microseconds behind, lines arrive in whole batches.
-    if (o->cursor - o->dry_at >= BURST) {
+    // cache line transfers. A few microseconds behind, lines arrive in whole batches. If this handle has posted since
+    // the last wait, the next notification may be the answer: the observer does not wait.
+    const bool posted = (int64_t)(tidings__relaxed(&o->center->hint) - o->dry_at) > 0;
+    if (o->cursor - o->dry_at >= BURST && !posted) {
         uint64_t begun = tidings__monotonic_ns();
         while (tidings__monotonic_ns() - begun < BURST_NS) tidings__cpu_relax();
     }
