@@ -26,7 +26,7 @@ def kibibytes(row):
 
 
 def count(row):
-    return f"{row['ours']['greatest']:g}"
+    return f"{row['ours']['greatest']:.0f}"
 
 
 # What, and for each figure: its row, how it is shown, the goal, and whether it is met.
