@@ -79,7 +79,8 @@
 /// - A notification stays in the ring until the ring has gone round (4,096 notifications unless configured). If its
 ///   payload does not fit a slot, it stays until its chunk is needed (16 chunks of the largest size, 512 of 1 KiB).
 /// - An observer uses memory for payloads: at most the largest payload so far, 12 % and a page. With
-///   `tidings_observer_lend`, large payloads go to memory of the caller instead.
+///   `tidings_observer_lend`, large payloads go to memory of the caller instead. With TIDINGS_OBSERVE_IN_PLACE they stay
+///   in the center.
 ///
 /// # Conventions
 ///
@@ -109,6 +110,8 @@ extern "C" {
 typedef struct tidings_center tidings_center;        ///< an open center: one participant
 typedef struct tidings_publisher tidings_publisher;  ///< a name, with or without a subject, prepared for posting
 typedef struct tidings_observer tidings_observer;    ///< a cursor in the order, and subscriptions to names
+
+#define TIDINGS_HOLDS_MAX 31  ///< payloads that one handle of a center can hold in place (`tidings_hold`)
 
 // MARK: Opening
 
@@ -260,7 +263,8 @@ int tidings_ended(tidings_center *center);
 /// Bound: constant. Never waits.
 const char *tidings_last_error(void);
 
-/// The process that held a post back: one of its lossless observers was a whole ring behind.
+/// The process that held a post back: one of its lossless observers was a whole ring behind. Or it holds most of the
+/// chunks that are large enough (`tidings_hold`).
 typedef struct tidings_holder {
     int32_t pid;           ///< its process id, in its own pid namespace; 0 if a peer has damaged its entry
     uint32_t participant;  ///< its number, as in `tidings_delivery` and for `tidings_participant`
@@ -337,7 +341,8 @@ typedef struct tidings_post_options {
 /// - -ENOSPC: no memory for a payload that does not fit a slot. In a center that readers may observe, also: no entry
 ///   for one more name.
 /// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`timeout_ns`); `tidings_last_error_holder` names its
-///   process. -EAGAIN also: all chunks that are large enough are being filled or hold retained values.
+///   process. -EAGAIN also, at once: all chunks that are large enough are being filled, have retained values, or are
+///   held (`tidings_hold`). In the last case `tidings_last_error_holder` names the process that holds most of them.
 /// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
 /// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times.
 /// - -EBADMSG: a peer has damaged the center.
@@ -384,6 +389,15 @@ enum {
     /// center can be written to, `tidings_next` with time-out 0 is async-signal-safe for such an observer. The
     /// condition: it has been called once after the last change of names. Still one call at a time.
     TIDINGS_OBSERVE_BARE = 2,
+    /// A payload of more than 200 bytes is delivered *in place* (TIDINGS_DELIVERY_IN_PLACE): `payload` points into the
+    /// center, and no poster writes there until the observer's next `tidings_next`, or until `tidings_release`
+    /// (`tidings_hold`).
+    ///
+    /// The payload is copied nevertheless if the process may not write to the center (a reader); if this handle of the
+    /// center holds TIDINGS_HOLDS_MAX payloads already; if the notification leaves the ring at that moment; or if there
+    /// is no memory to note the hold. A process with write access that does not keep to the rules can change the payload
+    /// while it is read: read each byte once, or check again what was read. No effect with TIDINGS_OBSERVE_BARE.
+    TIDINGS_OBSERVE_IN_PLACE = 4,
 };
 
 /// Opens an observer without names. It starts at the end of the order, or where `tidings_observer_seek` puts it.
@@ -471,9 +485,10 @@ enum {
     TIDINGS_DELIVERY_CLEARED = 8,    ///< the name's retained value was cleared (`tidings_state_set`): no payload
     TIDINGS_DELIVERY_PRESENCE = 16,  ///< a notice of presence: see `tidings_presence_read`
     TIDINGS_DELIVERY_WILL = 32,      ///< the last will of a participant that died (`tidings_announce`)
+    TIDINGS_DELIVERY_IN_PLACE = 64,  ///< `payload` lies in the center (TIDINGS_OBSERVE_IN_PLACE)
 };
 
-/// What `tidings_next` delivers. Pointers are valid until the observer's next call.
+/// What `tidings_next` delivers. Pointers are valid until the observer's next call; see also `tidings_hold`.
 typedef struct tidings_delivery {
     int32_t kind;                   ///< TIDINGS_DELIVERY_MESSAGE or …_MISSED
     uint32_t flags;                 ///< TIDINGS_DELIVERY_RETAINED and the like
@@ -485,7 +500,9 @@ typedef struct tidings_delivery {
     size_t name_length;
     const char *subject;  ///< UTF-8, NUL-terminated too; "" if none
     size_t subject_length;
-    const void *payload;  ///< the observer's copy, aligned to 16 bytes; or the caller's (`tidings_observer_lend`)
+    /// The observer's copy, aligned to 16 bytes; or the caller's (`tidings_observer_lend`); or in the center, aligned to
+    /// 64 bytes (TIDINGS_DELIVERY_IN_PLACE).
+    const void *payload;
     size_t size;
     /// CLOCK_REALTIME. Exact for a thread's first post in a kernel tick; later posts of the tick carry the same time.
     uint64_t posted_at_ns;
@@ -539,10 +556,42 @@ int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_alloc
 /// another one calls `tidings_next`. The caller passes `*memory` to `free`; it is NULL if the observer has none of its
 /// own (`tidings_observer_lend`).
 ///
-/// -ENOMEM: nothing has changed. Call this between two calls of `tidings_next`, from any thread, while no other thread
-/// calls `tidings_next` of this observer.
+/// -ENOMEM: nothing has changed. -EINVAL: the payload lies in the center (TIDINGS_DELIVERY_IN_PLACE); use
+/// `tidings_hold`. Call this between two calls of `tidings_next`, from any thread, while no other thread calls
+/// `tidings_next` of this observer.
 /// Bound: copy. Never waits.
 int tidings_observer_detach(tidings_observer *observer, tidings_delivery *delivery, void **memory);
+
+/// A payload that its receiver holds.
+typedef struct tidings_held {
+    const void *payload;  ///< where the delivery had it; NULL: nothing is held
+    size_t size;
+    // Private to the library.
+    tidings_center *center;
+    void *memory;
+    uint64_t instance, hold;
+    uint32_t entry;
+} tidings_held;
+
+/// Holds the payload of the latest delivery: it stays where it is, and unchanged, until `tidings_release`. The observer
+/// may deliver further notifications, and close. Name, subject and subscriptions of the delivery are not held.
+///
+/// Promise: copies nothing. A payload in place is one of the TIDINGS_HOLDS_MAX that the handle can hold in place. Posters
+/// use no memory that is held: they never wait for a holder, and other chunks go round faster. If all chunks of a size
+/// are held, posts that need one fail (-EAGAIN). `tidings_participant_holds_get` shows each holder. A process that is
+/// killed holds nothing any more; a stopped one holds what it held. A payload that was copied is held in the process's
+/// own memory, as many as fit there.
+///
+/// -EINVAL: the delivery has no payload, is not the latest, or is held already. -ECHILD: the observer was opened before a
+/// fork. Only the thread that calls `tidings_next` may call this, between two calls.
+/// Bound: constant. Never waits.
+int tidings_hold(tidings_observer *observer, const tidings_delivery *delivery, tidings_held *held);
+
+/// Releases a held payload: its memory must not be read any more. Sets `*held` to zero; does nothing if it is zero. Any
+/// thread may call it. Call it before `tidings_close` of the center. In a forked child it changes nothing for the parent,
+/// which still holds a payload in place.
+/// Bound: constant. Never waits.
+void tidings_release(tidings_held *held);
 
 /// The observer's cursor. Everything before this position was delivered, was reported as missed, or has other names.
 /// Only the thread that calls `tidings_next` may call this, between two calls.
@@ -951,6 +1000,18 @@ typedef struct tidings_participant_observers {
 void tidings_participant_observers_get(tidings_center *center, uint32_t index,
                                        tidings_participant_observers *observers);
 
+/// The payloads that one participant holds in place.
+typedef struct tidings_participant_holds {
+    uint32_t payloads;  ///< how many, with those of deliveries (TIDINGS_OBSERVE_IN_PLACE)
+    uint64_t memory;    ///< bytes of the chunks that no poster can use meanwhile
+    uint64_t since_ns;  ///< CLOCK_REALTIME: when it began to hold the oldest of them; 0: it holds none
+} tidings_participant_holds;
+
+/// Reads what the participant at that index holds in place; all 0, if there is no participant. Approximate while it
+/// takes and releases payloads.
+/// Bound: constant. Never waits.
+void tidings_participant_holds_get(tidings_center *center, uint32_t index, tidings_participant_holds *holds);
+
 /// One name that is observed or has a retained value.
 typedef struct tidings_name_info {
     uint32_t observers;  ///< how many observer handles observe it
@@ -973,6 +1034,7 @@ typedef struct tidings_orphans {
     uint32_t observers_lossless;  ///< how many of these were lossless. They hold no post back: a poster checks for life
     uint32_t names;               ///< entries that only dead participants observe, or left half-way in the table
     uint32_t payloads;            ///< chunks that dead participants had taken and not posted
+    uint32_t holds;               ///< payloads that dead participants held in place
     uint32_t claims;              ///< slots held by their unfinished posts; observers wait 2 ms at each, once
     uint32_t evictions;           ///< 1: an eviction is unfinished; the next post that needs room finishes it
     uint32_t verdicts;            ///< unfinished revocations; the next process that reads the slot finishes it

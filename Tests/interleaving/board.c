@@ -118,16 +118,46 @@ void board_rest(watcher *w, watcher *late) {
     board_leave(w);
 }
 
+void board_still_whole(tidings_center *center, const void *payload, uint32_t post) {
+    const uint64_t *words = payload;
+    for (uint32_t i = 0; i < board.posts[post].size / 8; i++) {
+        // Other fibers may go on here.
+        if (i % 8 == 0) (void)tidings_nothing_since(center, board.posts[post].sequence);
+        if (words[i] != word_of(post, i))
+            machine_violation("torn in place: word %u of post %u is %#llx", i, post, (unsigned long long)words[i]);
+    }
+}
+
+static void release(watcher *w) {
+    if (!w->held.payload) return;
+    board_still_whole(w->center, w->held.payload, w->held_post);
+    tidings_release(&w->held);
+}
+
+// Reads the payload again, and keeps it.
+static void note_in_place(watcher *w, const tidings_delivery *d) {
+    if (d->kind != TIDINGS_DELIVERY_MESSAGE || d->size <= TIDINGS__BODY_SIZE) return;
+    const uint32_t post = w->told[w->count - 1].post;
+    board_still_whole(w->center, d->payload, post);
+    release(w);
+    if (!w->holds) return;
+    w->held_post = post;
+    const int result = tidings_hold(w->observer, d, &w->held);
+    if (result != 0) machine_violation("tidings_hold: %d", result);
+}
+
 void board_watch(watcher *w) {
     tidings_delivery d;
     for (;;) {
         int result = tidings_next(w->observer, -1, &d);
-        if (result == 0)
+        if (result == 0) {
             board_note(w, &d);
-        else if (result == -EINTR && machine.over)
+            if (w->in_place) note_in_place(w, &d);
+        } else if (result == -EINTR && machine.over) {
             break;
-        else if (result != -EINTR)
+        } else if (result != -EINTR) {
             machine_violation("tidings_next: %d", result);
+        }
     }
     board_rest(w, w);
 }
@@ -136,6 +166,7 @@ void board_leave(watcher *w) {
     tidings_observer_close(w->observer);
     w->observer = NULL;
     w->left = true;
+    release(w);
 }
 
 // MARK: Afterwards

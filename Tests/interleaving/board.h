@@ -33,7 +33,10 @@ typedef struct watcher {
     const char *name;
     uint32_t subscription, flags, entry;
     uint64_t entry_since;  // when its name had an entry, at the latest
-    bool lossless, reader;
+    bool lossless, reader, in_place;
+    bool holds;         // each payload in place, until it has received the next one
+    tidings_held held;  // of the post `held_post`
+    uint32_t held_post;
     uint64_t adding, added, removing, removed;  // when; added 0: before everything
     uint64_t first;                             // where it began, if that is known
     bool left;                                  // it told all it was told
@@ -64,6 +67,8 @@ void board_rest(watcher *w, watcher *late);
 // Waits and notes until interrupted, then looks for the rest.
 void board_watch(watcher *w);
 void board_leave(watcher *w);
+// A payload in place is whole, at many moments.
+void board_still_whole(tidings_center *center, const void *payload, uint32_t post);
 
 // After everything: one order for all, and each loss counted exactly.
 void board_verify(void);

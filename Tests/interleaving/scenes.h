@@ -27,6 +27,19 @@ SCENE(dead_filler, "one dies anywhere doing so", .changes = 1, .deaths = true)
 SCENE(dead_reclaimer, "one dies anywhere while it reclaims after another that had died", .changes = 1, .deaths = true)
 SCENE(dead_foreign_poster, "a foreign poster that died is reclaimed while another passes over its slot", .changes = 2)
 
+// scenes_holds.c
+SCENE(holding, "one reads payloads in place and keeps each one until the next", .changes = 1, .buffers = true)
+SCENE(two_holding, "two do so, and the ring goes round", .changes = 1)
+SCENE(holding_what_is_evicted, "one holds what has been held before, while it is evicted and its chunk is taken",
+      .changes = 2, .buffers = true)
+SCENE(holding_without_loss, "one reads in place and loses nothing", .changes = 1)
+SCENE(held_values, "one begins with a value in place, which is replaced and evicted meanwhile", .changes = 1,
+      .verify = the_newest_is_kept, .buffers = true)
+SCENE(a_dropped_value_beside_a_late_hand, "one holds a value that was replaced, and another promotes it late", .changes = 3)
+SCENE(dead_holder, "one dies anywhere reading in place", .changes = 1, .deaths = true, .buffers = true)
+SCENE(dead_poster_beside_a_holder, "a poster dies anywhere, and its payload is read in place", .changes = 1,
+      .deaths = true)
+
 // scenes_lossless.c
 SCENE(lossless, "one loses nothing, and the posters wait for it", .changes = 1, .buffers = true)
 SCENE(refused, "no poster waits for it: some posts are refused, and come to no observer", .changes = 1)

@@ -41,6 +41,7 @@ static tidings_center *handle_for(uint32_t flags) {
     for (uint32_t i = 0; i < CHUNKS && s->writable; i++) tidings__back_chunk(s, i, s->geometry.classes[0].size);
     s->geometry.call_count = CALLS;
     if (s->writable) tidings__back_calls(s, CALLS);
+    if (s->writable) tidings__back_holds(s);
     return center;
 }
 tidings_center *handle(void) { return handle_for(0); }
@@ -84,7 +85,8 @@ poster *add_poster(const char *who, const char *name, uint32_t posts) {
 static void watch(void *argument) { board_watch(argument); }
 
 void begin_watching(watcher *w) {
-    int result = tidings_observer_open(w->center, w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &w->observer);
+    const uint32_t flags = (w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0) | (w->in_place ? TIDINGS_OBSERVE_IN_PLACE : 0);
+    int result = tidings_observer_open(w->center, flags, &w->observer);
     if (result == 0 && w->flags & TIDINGS_ADD_HISTORY) result = tidings_observer_seek(w->observer, 0);
     if (result == 0) w->first = w->observer->cursor;
     w->adding = machine.current ? ++board.events : 0;
@@ -103,14 +105,22 @@ void begin_watching(watcher *w) {
     w->entry_since = board.events;
 }
 
-watcher *add_watcher_of(const char *who, tidings_center *center, const char *name, bool lossless) {
+static watcher *add(const char *who, tidings_center *center, const char *name, watcher kind) {
     watcher *w = board_watcher(name, 0);
     w->center = center;
-    w->lossless = lossless;
+    w->lossless = kind.lossless;
+    w->in_place = kind.in_place;
+    w->holds = kind.holds;
     w->fiber = machine_fiber(who, center, watch, w);
     w->fiber->bystander = true;
     begin_watching(w);
     return w;
+}
+watcher *add_watcher_of(const char *who, tidings_center *center, const char *name, bool lossless) {
+    return add(who, center, name, (watcher){.lossless = lossless});
+}
+watcher *add_watcher_in_place(const char *who, const char *name, bool lossless, bool holds) {
+    return add(who, handle(), name, (watcher){.lossless = lossless, .in_place = true, .holds = holds});
 }
 watcher *add_watcher(const char *who, const char *name) { return add_watcher_of(who, handle(), name, false); }
 
@@ -235,5 +245,8 @@ void stage_orphans(void) {
     for (uint32_t i = 0; i < tidings__calls_end(s); i++)
         if (tidings__call_state(s->calls[i].state) != TIDINGS__CALL_FREE)
             machine_violation("call %u is left in state %u", i, tidings__call_state(s->calls[i].state));
+    for (uint32_t i = 0; i < s->shape.participants * TIDINGS__HOLDS; i++)
+        if (s->holds[i / TIDINGS__HOLDS].held[i % TIDINGS__HOLDS])
+            machine_violation("participant %u still holds a chunk", i / TIDINGS__HOLDS);
     if (retained != kept) machine_violation("%u chunks are kept, for %u values", retained, kept);
 }

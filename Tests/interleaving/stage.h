@@ -35,6 +35,8 @@ poster *add_poster_of(const char *who, tidings_center *center, const char *name,
 
 watcher *add_watcher(const char *who, const char *name);
 watcher *add_watcher_of(const char *who, tidings_center *center, const char *name, bool lossless);
+// In place: it reads each payload where it lies. `holds`: until it has received the next one.
+watcher *add_watcher_in_place(const char *who, const char *name, bool lossless, bool holds);
 watcher *add_newcomer(const char *who, const char *name, uint32_t flags);  // registers while the posters post
 watcher *add_reader(const char *who, const char *name,
                     bool later);  // has no write access, and no participant knows of it

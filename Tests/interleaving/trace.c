@@ -37,6 +37,9 @@ static void place(uintptr_t c, char *text, size_t size) {
     HEADER(name_futexes);
     if (offset >= g->chunks)
         snprintf(text, size, "chunk byte %llu", (unsigned long long)(offset - g->chunks));
+    else if (offset >= g->holds)
+        snprintf(text, size, "hold[%u].%u", (unsigned)((offset - g->holds) / sizeof(tidings__holds)),
+                 (unsigned)((offset - g->holds) % sizeof(tidings__holds) / 8));
     else if (offset >= g->names) {
         uint64_t at = (offset - g->names) % sizeof(tidings__name) / 8;
         snprintf(text, size, "name[%u].%s", (unsigned)((offset - g->names) / sizeof(tidings__name)),

@@ -12,6 +12,7 @@
 #include "registry/participants.h"
 #include "retained/retained.h"
 #include "ring/chunk.h"
+#include "ring/hold.h"
 #include "ring/verdict.h"
 #include "segment/eviction.h"
 
@@ -119,6 +120,9 @@ int tidings_orphans_get(tidings_center *center, tidings_orphans *out) {
         if (!tidings__participant_dead(s, i, center->participant)) continue;
         tidings__participant_set_add(&dead, i);
         out->participants++;
+        tidings__row row;
+        tidings__holds_of(s, i, 0, &row);
+        out->holds += row.count;
     }
     tidings__observer_set orphans = {0};
     count_observers(center, &dead, &orphans, out);

@@ -8,6 +8,7 @@
 #include "presence/report.h"
 #include "registry/observers.h"
 #include "registry/prefixes.h"
+#include "ring/hold.h"
 #include "ring/verdict.h"
 
 // True if one of these observers is a member of the entry.
@@ -130,4 +131,13 @@ void tidings_participant_observers_get(tidings_center *center, uint32_t index, t
         tidings__observer_set_add(&lossless, i);
     }
     if (out->lossless) out->behind = behind(s, &lossless);
+}
+
+void tidings_participant_holds_get(tidings_center *center, uint32_t index, tidings_participant_holds *out) {
+    memset(out, 0, sizeof *out);
+    tidings__segment *s = &center->segment;
+    if (index >= s->shape.participants || tidings__acquire(&s->participants[index].instance) == 0) return;
+    tidings__row row;
+    tidings__holds_of(s, index, 0, &row);
+    *out = (tidings_participant_holds){.payloads = row.count, .memory = row.bytes, .since_ns = row.since};
 }

@@ -7,7 +7,7 @@
 #include "platform/error.h"
 #include "platform/file.h"
 #include "retained/retained.h"
-#include "ring/chunk.h"
+#include "ring/hold.h"
 
 // Counts the names that `tidings_name` describes. An entry whose value was cleared counts only if the ring may hold a
 // newer value. One walk of the ring answers that for all entries.
@@ -58,11 +58,14 @@ int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
     error = count_names(s, &out->names);
     if (error) return error;
     out->chunks_max = s->geometry.chunk_count;
+    tidings__chunk_set held;
+    tidings__holds_list(s, &held);
     for (uint32_t i = 0; i < s->geometry.chunk_count; i++) {
         uint64_t word = tidings__acquire(&s->chunk_words[i]);
         uint32_t state = tidings__chunk_state(word);
-        out->chunks_used += state != TIDINGS__CHUNK_FREE &&
-                            !(state == TIDINGS__CHUNK_IN_RING && tidings__chunk_before(word, out->retained_from));
+        const bool used = state != TIDINGS__CHUNK_FREE && state != TIDINGS__CHUNK_DROPPED &&
+                          !(state == TIDINGS__CHUNK_IN_RING && tidings__chunk_before(word, out->retained_from));
+        out->chunks_used += used || (word & TIDINGS__CHUNK_HELD && tidings__chunk_set_has(&held, i));
     }
     out->format_version = TIDINGS__FORMAT_VERSION;
     return 0;

@@ -39,6 +39,7 @@ struct tidings_center {
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
     tidings__chunk_turns chunk_turns;
+    _Atomic uint32_t holding;  // a bit for each entry of this participant's row of holds that is in use
 
     // In an observable center: up to where this process has seen all positions decided, and since when it has found
     // that position claimed (monotonic ns; 0: not yet).

@@ -12,6 +12,7 @@
 #include "platform/process.h"
 #include "registry/participants.h"
 #include "ring/chunk.h"
+#include "ring/hold.h"
 #include "segment/names.h"
 
 // Never held while waiting: each opening, closing and fork of the process takes it.
@@ -104,7 +105,8 @@ static int join(tidings_center *center) {
     center->in_creation_pid_namespace = namespace != 0 && namespace == s->home_namespace;
     center->poster = tidings__user_id() | (uint64_t)index << 32;
     center->pid = (uint64_t)tidings__process_id() << 32;
-    // A forked child has none of its parent's servers, callers and threads.
+    // A forked child has none of its parent's servers, callers, threads and holds.
+    tidings__set_relaxed(&center->holding, 0);
     tidings__set_relaxed(&center->requesting, 0);
     tidings__set_relaxed(&center->writing, 0);
     tidings__set_release(&center->fork_epoch, thread->fork_epoch);
@@ -202,9 +204,11 @@ void tidings_close(tidings_center *center) {
     tidings__end_forget(center);
     if (center->segment.writable && tidings__center_joined(center, tidings__thread_self()) &&
         tidings__has_place(center)) {
-        // Frees the chunks of reservations that were never posted or abandoned.
+        // Frees the chunks of reservations that were never posted or abandoned, and those of payloads that were never
+        // released.
         const tidings__participant_set own = tidings__participant_only(center->participant);
         tidings__chunk_reclaim(&center->segment, &own);
+        if (tidings__relaxed(&center->segment.holds_known)) tidings__holds_reclaim(&center->segment, &own);
         tidings__participant_leave(&center->segment, center->participant);
     }
     forget(center);

@@ -5,11 +5,15 @@
 #include "registry/observers.h"
 #include "registry/participants.h"
 #include "ring/chunk.h"
+#include "ring/hold.h"
 
 void tidings__reclaim_orphans(tidings__segment *s, const tidings__participant_set *dead) {
     tidings__observers_reclaim(s, dead);
 #ifndef MUTANT_CHUNKS_NOT_RECLAIMED  // Found by: interleaving dead_large_poster; fault-injection a_chunk_post
     tidings__chunk_reclaim(s, dead);
+#endif
+#ifndef MUTANT_HOLDS_NOT_RECLAIMED  // Found by: interleaving dead_holder; fault-injection a_held_payload
+    tidings__holds_reclaim(s, dead);
 #endif
 #ifndef MUTANT_FOREIGN_CLAIMS_NOT_RECLAIMED  // Found by: interleaving foreign_poster
     tidings__claims_reclaim(s, dead);

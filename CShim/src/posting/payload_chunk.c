@@ -8,20 +8,49 @@
 #include "platform/error.h"
 #include "registry/participants.h"
 #include "retained/retained.h"
-#include "ring/chunk.h"
+#include "ring/hold.h"
 
-// Fails with -EAGAIN: all chunks that are large enough are being filled, or hold retained values.
-static int no_chunk(const tidings__segment *s, uint64_t size) {
-    uint32_t of_size = 0, retained = 0, wills = 0;
+// Fails with -EAGAIN: a participant holds most of the chunks that are large enough. 0: none is held any more.
+static int held_by(tidings_center *center, uint64_t size, uint32_t of_size) {
+    tidings__segment *s = &center->segment;
+    tidings__row row, most = {0};
+    uint32_t holder = 0;
+    for (uint32_t i = 0; i < s->shape.participants; i++) {
+        tidings__holds_of(s, i, size, &row);
+        if (row.count <= most.count) continue;
+        most = row;
+        holder = i;
+    }
+    if (most.count == 0) return 0;
+    const uint32_t pid = tidings__relaxed(&s->participants[holder].pid);
+    const int error = tidings__fail(EAGAIN,
+                                    "can't post %llu bytes to center \"%s\": process %u holds %u of the %u chunks of "
+                                    "this size, whose payloads it reads in place; let it release them",
+                                    (unsigned long long)size, s->name, pid, most.count, of_size);
+    return tidings__error_held_by(error, holder, pid, holder == center->participant);
+}
+
+// Fails with -EAGAIN: all chunks that are large enough are being filled or held, or have retained values.
+static int no_chunk(tidings_center *center, uint64_t size) {
+    tidings__segment *s = &center->segment;
+    uint32_t of_size = 0, retained = 0, wills = 0, held = 0;
+    tidings__chunk_set set;
+    tidings__holds_list(s, &set);
     for (uint32_t c = 0; c < s->geometry.class_count; c++) {
         const tidings__class *class = &s->geometry.classes[c];
         if (class->size < size) continue;
         of_size += class->count;
-        for (uint32_t i = 0; i < class->count; i++) {
-            const uint32_t state = tidings__chunk_state(tidings__acquire(&s->chunk_words[class->first + i]));
+        for (uint32_t i = class->first; i < class->first + class->count; i++) {
+            const uint32_t state = tidings__chunk_state(tidings__acquire(&s->chunk_words[i]));
             retained += state == TIDINGS__CHUNK_RETAINED;
             wills += state == TIDINGS__CHUNK_WILL;
+            // A value that is held stays if it is released.
+            held += state != TIDINGS__CHUNK_RETAINED && tidings__chunk_set_has(&set, i);
         }
+    }
+    if (held > retained + wills && held > of_size / 3) {
+        const int error = held_by(center, size, of_size);
+        if (error) return error;
     }
     if (2 * (retained + wills) < of_size)
         return tidings__fail(EAGAIN,
@@ -65,8 +94,8 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
             if (error) return error;
             continue;
         }
-        if (reclaimed) return no_chunk(s, size);
-        // All chunks are being filled, or hold retained values. Some of their owners may be dead.
+        if (reclaimed) return no_chunk(center, size);
+        // All chunks are being filled or held, or have retained values. Some of the owners and holders may be dead.
         reclaimed = true;
         (void)tidings__reclaim_dead(center);
         tidings__reclaim_retained(center);

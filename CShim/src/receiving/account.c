@@ -33,9 +33,10 @@ static bool same_text(tidings_observer *observer, const tidings__subscription *s
     tidings__record record;
     tidings__record_read(tidings__cell_at(&observer->center->segment, position), &record);
     uint32_t name_length, subject_length;
-    if (!tidings__record_copy(observer, position, &record) ||
-        !tidings__record_text(observer, &record, position, &name_length, &subject_length))
-        return false;
+    const bool text = tidings__record_copy(observer, position, &record) &&
+                      tidings__record_text(observer, &record, position, &name_length, &subject_length);
+    tidings__place_leave(observer);
+    if (!text) return false;
     return name_length == subscription->name_length && memcmp(observer->name, subscription->name, name_length) == 0 &&
            (!subscription->with_subject || (subject_length == subscription->subject_length &&
                                             memcmp(observer->subject, subscription->subject, subject_length) == 0));

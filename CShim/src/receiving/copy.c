@@ -44,6 +44,9 @@ static bool lend(tidings_observer *o, size_t size) {
 
 int tidings_observer_detach(tidings_observer *o, tidings_delivery *delivery, void **memory) {
     *memory = NULL;
+    if (o->in_place)
+        return tidings__fail(EINVAL, "can't detach a payload that lies in center \"%s\"; hold it with tidings_hold",
+                             o->center->segment.name);
     if (o->lent || !o->buffer) return 0;
     uint8_t *copy = aligned_alloc(64, o->capacity);
     if (!copy)
@@ -58,6 +61,10 @@ int tidings_observer_detach(tidings_observer *o, tidings_delivery *delivery, voi
 
 bool tidings__buffer_begin(tidings_observer *o) { return tidings__buffer_room(o, TIDINGS__BUFFER_LEAST); }
 
+static bool memory_is_there(tidings__segment *s, uint32_t chunk, uint64_t bytes) {
+    return tidings__chunk_has_memory(s, chunk, bytes) || tidings__back_chunk(s, chunk, bytes) == 0;
+}
+
 bool tidings__chunk_copy(tidings_observer *o, uint64_t position, const tidings__record *r, uint64_t total,
                          uint64_t skipped) {
     tidings__segment *s = &o->center->segment;
@@ -70,10 +77,18 @@ bool tidings__chunk_copy(tidings_observer *o, uint64_t position, const tidings__
 #endif
     if (end > capacity) return false;
     if (!tidings__chunk_holds(s, r->chunk, position)) return false;
+    const bool in_place = o->flags & TIDINGS_OBSERVE_IN_PLACE && r->size > TIDINGS__BODY_SIZE && skipped == 0;
+    tidings__place_leave(o);
+    if (in_place && tidings__buffer_room(o, TIDINGS__BUFFER_LEAST) && memory_is_there(s, r->chunk, end) &&
+        tidings__place_take(o, position, r->chunk)) {
+        skipped = tidings__round8(r->size);
+        // The hold counts, so no poster writes here.
+        tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
+        return true;
+    }
     // Without its payload a record is small, whatever its `size` is, so no memory is lent for it.
     const bool lends = r->size >= o->lent_from && skipped == 0;
-    if (!(lends ? lend(o, total) : tidings__buffer_room(o, total - skipped + 8)) ||
-        (!tidings__chunk_has_memory(s, r->chunk, end) && tidings__back_chunk(s, r->chunk, end) != 0))
+    if (!(lends ? lend(o, total) : tidings__buffer_room(o, total - skipped + 8)) || !memory_is_there(s, r->chunk, end))
         return false;
     tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
 #ifdef MUTANT_CHUNK_NOT_CHECKED_AFTER_COPY  // Found by: interleaving large

@@ -10,13 +10,14 @@ bool tidings__buffer_grow(tidings_observer *observer, size_t size);
 static inline bool tidings__buffer_room(tidings_observer *observer, size_t size) {
     return size <= observer->capacity || tidings__buffer_grow(observer, size);
 }
-// The part of `tidings__record_copy_of` for a payload in a chunk.
+// The part of `tidings__record_copy_of` for a payload in a chunk. If the observer takes payloads in place, and the
+// chunk can be held, copies the text only, and sets `in_place`.
 bool tidings__chunk_copy(tidings_observer *observer, uint64_t position, const tidings__record *record, uint64_t total,
                          uint64_t skipped);
 
-// Offset of the text in the buffer: after the payload. A bare observer doesn't copy the payload.
+// Offset of the text in the buffer: after the payload, if that was copied.
 static inline uint64_t tidings__text_at(const tidings_observer *o, const tidings__record *r) {
-    return o->flags & TIDINGS_OBSERVE_BARE ? 0 : tidings__round8(r->size);
+    return o->flags & TIDINGS_OBSERVE_BARE || o->in_place ? 0 : tidings__round8(r->size);
 }
 
 // The record is passed by value, here and in `tidings__describe_record`, so that the caller's variable stays in
@@ -30,7 +31,7 @@ static inline __attribute__((always_inline)) bool tidings__record_copy_of(tiding
     total += tidings__round8(r.name_length);
     total += tidings__round8(r.subject_length);
 #endif
-    const uint64_t skipped = tidings__text_at(o, &r) == 0 ? tidings__round8(r.size) : 0;
+    const uint64_t skipped = o->flags & TIDINGS_OBSERVE_BARE ? tidings__round8(r.size) : 0;
     if (__builtin_expect(r.flags & TIDINGS__RECORD_CHUNK, 0)) {
         const tidings__record in_memory = r;
         return tidings__chunk_copy(o, position, &in_memory, total, skipped);

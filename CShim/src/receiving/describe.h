@@ -39,6 +39,13 @@ static inline __attribute__((always_inline)) void tidings__describe_record(tidin
     d->format = r.format;
 }
 
+// After `tidings__describe_record`, for a record whose payload is in a chunk.
+static inline void tidings__describe_place(const tidings_observer *o, tidings_delivery *d) {
+    if (!o->in_place) return;
+    d->payload = o->in_place;
+    d->flags |= TIDINGS_DELIVERY_IN_PLACE;
+}
+
 // The usual case: the subscription's own copy of the name suffices.
 static inline __attribute__((always_inline)) void tidings__describe_name(const tidings__subscription *sub,
                                                                          tidings_delivery *d) {

@@ -62,6 +62,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
 void tidings_observer_close(tidings_observer *observer) {
     if (!observer) return;
     bool ours = observer->fork_epoch == tidings__thread_self()->fork_epoch && tidings__has_place(observer->center);
+    if (ours) tidings__place_leave(observer);
     tidings__end_unwatch(observer->center, &observer->sleeper);
     tidings__descriptor_close(observer);
     tidings__table *table = tidings__relaxed(&observer->table);

@@ -140,6 +140,11 @@ struct tidings_observer {
     size_t lent_from;  // payloads of at least this many bytes use memory of `allocate`; SIZE_MAX: none
     tidings_allocate allocate;
     void *allocate_context;
+    // The payload in the center that the latest delivery points to, and its hold: entry `hold_entry` of this
+    // participant's row. NULL: the payload was copied.
+    const uint8_t *in_place;
+    uint64_t hold;
+    uint32_t hold_entry;
     uint32_t *matched_ids;
     tidings__subscription **matched;
     uint32_t matched_capacity;
@@ -229,6 +234,16 @@ bool tidings__record_copy(tidings_observer *observer, uint64_t position, const t
 // tidings__record_copy. False: the name entry is unreadable, or serves another name by now.
 bool tidings__record_text(tidings_observer *observer, const tidings__record *record, uint64_t position,
                           uint32_t *name_length, uint32_t *subject_length);
+
+// place.c
+// Holds the chunk of the record at `position` in place of copying its payload: sets `in_place`. False: the payload has
+// to be copied.
+bool tidings__place_take(tidings_observer *observer, uint64_t position, uint32_t chunk);
+// Releases what the latest delivery points to. The caller has checked `in_place`.
+void tidings__place_release(tidings_observer *observer);
+static inline void tidings__place_leave(tidings_observer *observer) {
+    if (__builtin_expect(observer->in_place != NULL, 0)) tidings__place_release(observer);
+}
 
 // read.c
 // IN_FLIGHT: the position at the cursor is claimed, and not committed yet.

@@ -147,6 +147,12 @@ static inline __attribute__((always_inline)) void pass(tidings_observer *o, uint
     }
 }
 
+// The record was evicted while it was read.
+static __attribute__((noinline, cold)) int not_taken(tidings_observer *o) {
+    tidings__place_leave(o);
+    return TIDINGS__NOTHING;
+}
+
 // Delivers the committed record at the cursor: TIDINGS__DELIVERED, or an error. TIDINGS__NOTHING: the cursor is beyond
 // it, or `*gone` is set: it was evicted while it was read.
 static inline __attribute__((always_inline)) int take(tidings_observer *o, tidings__table *t, uint64_t step,
@@ -168,9 +174,9 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     const bool with_text = o->matched[0]->many || r.subject_length != 0;
     const bool named = __builtin_expect(!with_text || !copied, 1) || tidings__describe_text(o, &r, position, d);
 #ifndef MUTANT_NO_LAP_CHECK_AFTER_COPY  // Found by: interleaving turning
-    if (!tidings__slot_valid_after_copy(s, position)) return TIDINGS__NOTHING;
+    if (!tidings__slot_valid_after_copy(s, position)) return not_taken(o);
 #endif
-    if ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position)) return TIDINGS__NOTHING;
+    if ((!named || (!copied && r.flags & TIDINGS__RECORD_CHUNK)) && evicted(s, position)) return not_taken(o);
     *gone = false;
     // Not copied: there was no memory, or the record is invalid (from a hostile peer). The position is valid, so it
     // counts as missed.
@@ -182,6 +188,7 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     }
     tidings__describe_record(o, r, position, matched, 0, d);
     if (__builtin_expect(!with_text, 1)) tidings__describe_name(o->matched[0], d);
+    if (r.flags & TIDINGS__RECORD_CHUNK) tidings__describe_place(o, d);
     if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK)
         publish_chunk(o, r.chunk);
     else if (o->lossless && o->cursor - o->published >= step)

@@ -158,13 +158,18 @@ static int deliver(tidings_observer *o, tidings__subscription *sub, uint32_t ent
         o->matched[0] = sub;
         o->matched_ids[0] = sub->id;
         // The entry may serve another name by now, unless the observer is a member of it.
-        if (!tidings__describe_text(o, &r, position, d)) return TIDINGS__NOTHING;
-        if (!sub->many && (d->name_length != sub->name_length || memcmp(d->name, sub->name, sub->name_length) != 0))
+        const bool there = tidings__describe_text(o, &r, position, d);
+        const bool of_name = sub->many ||
+                             (d->name_length == sub->name_length && memcmp(d->name, sub->name, sub->name_length) == 0);
+        const bool of_subject = !sub->with_subject || (d->subject_length == sub->subject_length &&
+                                                       memcmp(d->subject, sub->subject, sub->subject_length) == 0);
+        if (!there || !of_name || !of_subject) {
+            tidings__place_leave(o);
             return TIDINGS__NOTHING;
+        }
         tidings__describe_record(o, r, position, 1, TIDINGS_DELIVERY_RETAINED, d);
-        const bool wanted = !sub->with_subject || (d->subject_length == sub->subject_length &&
-                                                   memcmp(d->subject, sub->subject, sub->subject_length) == 0);
-        return wanted ? TIDINGS__DELIVERED : TIDINGS__NOTHING;
+        tidings__describe_place(o, d);
+        return TIDINGS__DELIVERED;
     }
     return TIDINGS__NOTHING;
 }

@@ -178,6 +178,7 @@ static int next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
     if (forked) return forked;
     if (!tidings__relaxed(&o->started)) begin(o);
     if (tidings__relaxed(&o->removed) != NULL) tidings__subscriptions_free(o);
+    tidings__place_leave(o);
     if (o->descriptor) tidings__descriptor_disarm(o);
     uint64_t deadline = timeout_ns < 0 ? UINT64_MAX : 0;
     uint64_t spun_at = UINT64_MAX;

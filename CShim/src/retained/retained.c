@@ -24,7 +24,7 @@ static void free_chunk(tidings__segment *s, uint64_t retained) {
     for (int tries = 0; tries < TIDINGS__TRIES && tidings__chunk_state(word) == TIDINGS__CHUNK_RETAINED &&
                         tidings__chunk_position(word) == retained >> 16;
          tries++)
-        if (tidings__cas(&s->chunk_words[chunk - 1], &word, 0)) return;
+        if (tidings__cas(&s->chunk_words[chunk - 1], &word, tidings__chunk_freed(word))) return;
 }
 
 // Marks the chunk as retained, before the name entry changes: once EV has moved on, the state "in ring" would mean
@@ -39,7 +39,9 @@ static bool keep_chunk(tidings__segment *s, uint32_t chunk, uint64_t position) {
         if (tidings__chunk_position(now) != (position & POSITION48)) return false;
         if (state == TIDINGS__CHUNK_RETAINED) return true;
         if (state != TIDINGS__CHUNK_OWNED && state != TIDINGS__CHUNK_IN_RING) return false;
-        if (tidings__cas(&s->chunk_words[chunk], &now, (now & ~UINT64_C(0xf)) | TIDINGS__CHUNK_RETAINED)) return true;
+        const uint64_t held = state == TIDINGS__CHUNK_IN_RING ? now & TIDINGS__CHUNK_HELD : 0;
+        const uint64_t retained = tidings__chunk_word(tidings__chunk_position(now), 0, TIDINGS__CHUNK_RETAINED) | held;
+        if (tidings__cas(&s->chunk_words[chunk], &now, retained)) return true;
     }
     return false;
 }
@@ -151,7 +153,7 @@ uint32_t tidings__reclaim_retained(tidings_center *center) {
         // Promotion writes the entry before EV moves on, and EV has moved on. So if the entry does not name the chunk
         // now, it never will.
         if (entry && tidings__acquire(&entry->retained) == expected) continue;
-        if (tidings__cas(&s->chunk_words[chunk], &word, 0)) freed++;
+        if (tidings__cas(&s->chunk_words[chunk], &word, tidings__chunk_freed(word))) freed++;
     }
     return freed;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "platform/error.h"
+#include "ring/hold.h"
 #include "ring/verdict.h"
 
 // Eviction for a chunk frees those with the oldest positions: 1/SHARE of the class. One search of the class then serves
@@ -46,7 +47,9 @@ static bool room_in_order(const tidings__segment *s, const tidings__class *class
         word = tidings__acquire(&words[next]);
         next = next + 1 < class->count ? next + 1 : 0;
         const uint64_t distance = (uint64_t)tidings__chunk_distance(word, start);
-        if (tidings__chunk_state(word) != TIDINGS__CHUNK_IN_RING || distance > reach / 12) return false;
+        // A chunk that may be held: eviction would perhaps not free it. The search of all chunks knows.
+        if (tidings__chunk_state(word) != TIDINGS__CHUNK_IN_RING || word & TIDINGS__CHUNK_HELD || distance > reach / 12)
+            return false;
         if (distance < least) least = distance;
         if (distance > most) most = distance;
     }
@@ -55,12 +58,34 @@ static bool room_in_order(const tidings__segment *s, const tidings__class *class
     return true;
 }
 
+// The chunks that participants hold, read once in a search of all chunks, and only if one has the held bit. A stale
+// list makes eviction free a chunk that is held, or leave one out that is not.
+typedef struct held_chunks {
+    bool read;
+    tidings__chunk_set set;
+} held_chunks;
+
+static bool seems_held(tidings__segment *s, held_chunks *held, uint32_t chunk, uint64_t word) {
+    if (!(word & TIDINGS__CHUNK_HELD)) return false;
+    if (!held->read) tidings__holds_list(s, &held->set);
+    held->read = true;
+    return tidings__chunk_set_has(&held->set, chunk);
+}
+
+// True if no record needs the chunk. A participant may hold it all the same.
+static bool unused(uint64_t word, uint64_t start) {
+    const uint32_t state = tidings__chunk_state(word);
+    return state == TIDINGS__CHUNK_FREE || state == TIDINGS__CHUNK_DROPPED ||
+           (state == TIDINGS__CHUNK_IN_RING && tidings__chunk_before(word, start));
+}
+
 #define TRUST 15u  // uses of `room_in_order` for each search of the whole class
 
 int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, tidings__chunk_turns *turns,
                         uint32_t *chunk, tidings__chunk_room *room) {
     bool any_class = false;
     int unbacked = 0;
+    held_chunks held = {.read = false};
     room->least = room->most = 0;
     room->order = NULL;
     for (uint32_t c = 0; c < s->geometry.class_count; c++) {
@@ -77,8 +102,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
         for (uint32_t i = 0; i < class->count; i++) {
             const uint32_t candidate = class->first + next;
             uint64_t word = tidings__acquire(&s->chunk_words[candidate]);
-            const uint32_t state = tidings__chunk_state(word);
-            if (state == TIDINGS__CHUNK_IN_RING) {
+            if (tidings__chunk_state(word) == TIDINGS__CHUNK_IN_RING && !seems_held(s, &held, candidate, word)) {
                 // Negative: evicted. The word holds 48 bits of a position, which is less than 2^47 away from `start`.
                 const int64_t distance = tidings__chunk_distance(word, start);
                 // The shortcut is tried only at the first chunk in the ring that is not free. Any chunks checked before
@@ -92,8 +116,11 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
                 if ((uint64_t)distance < beyond) beyond = note(&found, candidate, (uint64_t)distance, beyond);
             }
             next = next + 1 < class->count ? next + 1 : 0;
-            if (state == TIDINGS__CHUNK_IN_RING ? !tidings__chunk_before(word, start) : state != TIDINGS__CHUNK_FREE)
-                continue;
+            if (!unused(word, start)) continue;
+#ifndef MUTANT_HELD_CHUNK_TAKEN  // Found by: interleaving holding; fault-injection a_held_payload
+            // Invariant H3: after E (`start`) and the word. Invariant H4: so no hold of it begins any more.
+            if (word & TIDINGS__CHUNK_HELD && tidings__hold_found(s, candidate, word)) continue;
+#endif
             // If backing a chunk has failed once, only chunks that already have memory are tried. A class has up to 512
             // chunks, and asking for memory for each one would be slow.
             if (unbacked && !tidings__chunk_has_memory(s, candidate, size)) continue;
@@ -121,7 +148,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             room->most = start + found.distance[found.count - 1] + 1;
             return -EAGAIN;
         }
-        // All chunks of this size are being filled or retained: try the next size.
+        // All chunks of this size are being filled, retained or held: try the next size.
     }
     if (unbacked) return unbacked;
     if (any_class) return -EAGAIN;
@@ -153,7 +180,8 @@ bool tidings__chunk_holds(const tidings__segment *s, uint32_t chunk, uint64_t po
     if (chunk >= s->geometry.chunk_count) return false;
     tidings__fence_acquire();
     uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
-    return tidings__chunk_state(word) != TIDINGS__CHUNK_FREE &&
+    const uint32_t state = tidings__chunk_state(word);
+    return state != TIDINGS__CHUNK_FREE && state != TIDINGS__CHUNK_DROPPED &&
            tidings__chunk_position(word) == (position & TIDINGS__CHUNK_NOWHERE);
 }
 
@@ -173,7 +201,7 @@ void tidings__chunk_reclaim(tidings__segment *s, const tidings__participant_set 
 #ifdef MUTANT_ORPHAN_CHUNK_POSITION_UNCHECKED  // Found by: fuzz opening
             in_ring = tidings__relaxed(&s->cells[distance].commit) >> 1 == start + distance;
 #endif
-            if (in_ring) desired = (word & ~UINT64_C(0xf)) | TIDINGS__CHUNK_IN_RING;
+            if (in_ring) desired = tidings__chunk_word(tidings__chunk_position(word), 0, TIDINGS__CHUNK_IN_RING);
         }
         // Not tried again: if the word has changed, eviction has promoted the chunk.
         tidings__cas(&s->chunk_words[chunk], &word, desired);

@@ -21,6 +21,17 @@ static inline bool tidings__chunk_before(uint64_t word, uint64_t start) {
     return tidings__chunk_position(word) != TIDINGS__CHUNK_NOWHERE && tidings__chunk_distance(word, start) < 0;
 }
 
+// The word of a chunk whose retained value is not needed any more. Invariant H5: dropped, not free, if it may be held.
+static inline uint64_t tidings__chunk_freed(uint64_t word) {
+#ifdef MUTANT_HELD_VALUE_FREED  // Found by: interleaving held_values
+    return 0;
+#endif
+#ifdef MUTANT_DROPPED_VALUE_IN_RING  // Found by: interleaving a_dropped_value_beside_a_late_hand
+    if (word & TIDINGS__CHUNK_HELD) return (word & ~UINT64_C(0xf)) | TIDINGS__CHUNK_IN_RING;
+#endif
+    return word & TIDINGS__CHUNK_HELD ? (word & ~UINT64_C(0xf)) | TIDINGS__CHUNK_DROPPED : 0;
+}
+
 // Search state of this process, per chunk size; only hints. `next`: the chunk where the next search starts. `order`:
 // how many more searches may assume that eviction frees the chunks from `next` on first. A search of the whole class
 // that finds none free sets it anew.
@@ -35,11 +46,11 @@ typedef struct tidings__chunk_room {
     _Atomic uint32_t *order;
 } tidings__chunk_room;
 
-// Takes a free chunk of at least `size` bytes for this participant, and backs it with memory. Returns 0 or:
+// Takes a free chunk of at least `size` bytes that no participant holds, and backs it with memory. Returns 0 or:
 // - -EMSGSIZE: no chunk is that large.
 // - -ENOSPC, or another error of the file system: the chunk could not be backed.
 // - -EAGAIN: no chunk is free. `*room` says how far to evict. `room->least` 0: eviction frees none, as all chunks are
-//   being filled or retained.
+//   being filled, retained or held.
 int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size, tidings__chunk_turns *turns,
                         uint32_t *chunk, tidings__chunk_room *room);
 // Frees a chunk that this participant owns. Does nothing if the participant does not own it any more.
@@ -52,9 +63,10 @@ static inline void tidings__chunk_claimed(tidings__segment *s, uint32_t particip
 }
 static inline void tidings__chunk_publish(tidings__segment *s, uint32_t participant, uint32_t chunk,
                                           uint64_t position) {
-    // A CAS, as eviction may already have promoted the chunk to "retained".
+    // A CAS, as eviction may already have promoted the chunk to "retained", or an observer that holds it may have done
+    // this step.
     uint64_t word = tidings__chunk_word(position, participant, TIDINGS__CHUNK_OWNED);
-    tidings__cas(&s->chunk_words[chunk], &word, tidings__chunk_word(position, participant, TIDINGS__CHUNK_IN_RING));
+    tidings__cas(&s->chunk_words[chunk], &word, tidings__chunk_word(position, 0, TIDINGS__CHUNK_IN_RING));
 }
 
 // The copy of a record's header at the start of a chunk. The chunk may get another record while it is read: check

@@ -212,25 +212,33 @@ int tidings__back_names(tidings__segment *segment, uint32_t count) {
     return 0;
 }
 
-int tidings__back_presence(tidings__segment *segment) {
-    if (tidings__relaxed(&segment->presence_known)) return 0;
-    const uint64_t start = segment->geometry.presence,
-                   bytes = (uint64_t)segment->shape.participants * sizeof(tidings__presence);
+// Makes sure that a table of `bytes` bytes has memory. `known`: whether this process knows that it has. `what` is for
+// the error line.
+static int back_table(tidings__segment *segment, _Atomic uint32_t *known, uint64_t start, uint64_t bytes,
+                      const char *what) {
+    if (tidings__relaxed(known)) return 0;
     const int fd = tidings__segment_descriptor(segment);
-    // Also without its descriptor, a writer must move reports on when it evicts notices.
-    if (touched(segment, start, bytes)) {
-        tidings__set_relaxed(&segment->presence_known, 1);
-        return 0;
+    // Also without its descriptor, a writer must move reports on when it evicts notices, and find holds.
+    if (!touched(segment, start, bytes)) {
+        if (!segment->writable) {
+            if (fd < 0 || !tidings__file_backed(fd, start, bytes)) return -ENODATA;
+        } else {
+            const int result = reserve_seen(segment, start, start + bytes);
+            if (result != 0) return reserve_failed(segment, -result, what, bytes);
+        }
     }
-    if (!segment->writable) {
-        if (fd < 0 || !tidings__file_backed(fd, start, bytes)) return -ENODATA;
-        tidings__set_relaxed(&segment->presence_known, 1);
-        return 0;
-    }
-    const int result = reserve_seen(segment, start, start + bytes);
-    if (result != 0) return reserve_failed(segment, -result, "announce a participant in", bytes);
-    tidings__set_relaxed(&segment->presence_known, 1);
+    tidings__set_relaxed(known, 1);
     return 0;
+}
+
+int tidings__back_presence(tidings__segment *segment) {
+    return back_table(segment, &segment->presence_known, segment->geometry.presence,
+                      (uint64_t)segment->shape.participants * sizeof(tidings__presence), "announce a participant in");
+}
+
+int tidings__back_holds(tidings__segment *segment) {
+    return back_table(segment, &segment->holds_known, segment->geometry.holds,
+                      (uint64_t)segment->shape.participants * sizeof(tidings__holds), "hold a payload in");
 }
 
 static uint64_t hole_from(const tidings__segment *segment, uint64_t offset) {

@@ -136,6 +136,8 @@ void tidings__geometry_of(const tidings__shape *shape, tidings__geometry *geomet
     at = round_up(at + (uint64_t)shape->names * sizeof(tidings__name), TIDINGS__PAGE);
     geometry->presence = at;
     at = round_up(at + (uint64_t)shape->participants * sizeof(tidings__presence), TIDINGS__PAGE);
+    geometry->holds = at;
+    at = round_up(at + (uint64_t)shape->participants * sizeof(tidings__holds), TIDINGS__PAGE);
     geometry->chunks = at;
     for (uint32_t i = 0; i < geometry->class_count; i++) {
         geometry->classes[i].offset = at;
@@ -161,6 +163,7 @@ uint32_t tidings__layout_stamp(void) {
         sizeof(tidings__participant),
         sizeof(tidings__presence),
         sizeof(tidings__observer_entry),
+        sizeof(tidings__holds),
         sizeof(tidings__call),
         sizeof(tidings__call_body),
         sizeof(tidings__cell),
@@ -191,7 +194,7 @@ uint32_t tidings__layout_stamp(void) {
 
 // Each number must fit its field: chunk number + 1 in 16 bits, a name entry in 24 bits, all offsets below the lock
 // bytes.
-_Static_assert(512 + 256 + 64 + 32 + 16 + 512 <= 65534,
+_Static_assert(TIDINGS__CHUNKS_MAX <= 65534,
                "a chunk's number fits the name entry's retained word, whatever the maximum payload");
 _Static_assert(NAMES_MAX < 1u << 24, "a name entry's number fits a record");
 _Static_assert(TIDINGS__PARTICIPANTS_MAX <= 1u << 12, "a participant fits a chunk word");

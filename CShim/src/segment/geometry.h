@@ -13,6 +13,8 @@
 // needs at most this many bytes.
 #define TIDINGS__CHUNK_OVERHEAD 528u
 
+#define TIDINGS__CHUNKS_MAX (512u + 256u + 64u + 32u + 16u + 512u)  // of all sizes, whatever the maximum payload
+
 // The chunks of one size in bytes. Their numbers are `first` to `first + count - 1`. They lie one after the other, from
 // byte `offset` of the file on.
 typedef struct tidings__class {
@@ -24,7 +26,7 @@ typedef struct tidings__class {
 
 typedef struct tidings__geometry {
     uint64_t participants, observers, buckets, chunk_words, cells, names;  // offsets in the file
-    uint64_t presence, chunks, calls, call_bodies;                         // likewise; these get memory on demand
+    uint64_t presence, holds, chunks, calls, call_bodies;                  // likewise; these get memory on demand
     uint64_t base_size;  // bytes reserved at creation: whole pages, up to and including the first `names_first` names
     uint64_t file_size;
     tidings__class classes[TIDINGS__CLASSES];  // by size, smallest first

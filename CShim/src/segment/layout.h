@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define TIDINGS__FORMAT_VERSION 7u
+#define TIDINGS__FORMAT_VERSION 8u
 #define TIDINGS__MAGIC UINT64_C(0x0073676e69646954)  // "Tidings" in little endian byte order
 // Bytes of a cache line on x86-64 and most ARM. Words are two lines apart where prefetching the neighbour line would
 // hurt.
@@ -261,10 +261,12 @@ typedef struct tidings__name {
 
 // MARK: Chunks
 
-// A chunk word: 63…16 position, 15…4 participant, 3…0 state.
+// A chunk word: 63…16 position, 15…4 participant, 3…0 state. In the states IN_RING, RETAINED and DROPPED the
+// participant is 0, but for the held bit.
 //
 // - Writers: the participant that owns the chunk; by CAS, a participant that takes a free chunk, an evicting thread
-//   that makes it retained. Also by CAS, a participant that frees a chunk or reclaims a dead owner's chunk.
+//   that makes it retained. Also by CAS, a participant that frees a chunk or reclaims a dead owner's chunk, and one
+//   that sets the held bit.
 // - No lock: a free chunk is taken by CAS, so a chunk has one owner. "In ring" with an evicted position means free, so
 //   eviction frees a chunk without a store.
 // - Stale read: the CAS fails. A thread that copies from a chunk reads the word again after the copy.
@@ -276,7 +278,29 @@ typedef struct tidings__name {
 #define TIDINGS__CHUNK_WILL 4u
 // A reply; the position is bits of the call, with bit 47 set. The process that frees the call frees it.
 #define TIDINGS__CHUNK_REPLY 5u
+// A value that was replaced or cleared while the held bit was set: free if no participant holds it.
+#define TIDINGS__CHUNK_DROPPED 6u
+// The held bit, only in IN_RING, RETAINED and DROPPED: participants may hold the chunk (design/8-holds.md).
+#define TIDINGS__CHUNK_HELD UINT64_C(0x8000)
 #define TIDINGS__CHUNK_NOWHERE UINT64_C(0xffffffffffff)
+
+#define TIDINGS__HOLDS 31u  // chunks that a participant can hold: a poster that checks one chunk reads all rows
+
+// The holds of one participant, in the row of its own index: the chunks whose payloads it reads in place.
+// design/8-holds.md.
+//
+// - Writers: its participant; a participant that reclaims it.
+// - No lock: an entry is taken and cleared by CAS. `held_end` grows by CAS, until the row is reclaimed.
+// - Stale read: excluded for a poster that takes a chunk, by full barriers on both sides (invariants H1 and H3).
+//   Elsewhere it makes a chunk look held, or a list of holders stale.
+typedef struct tidings__holds {
+    // Entries from this one on are unused. Most participants hold one or two chunks, and a poster reads one line of
+    // each.
+    _Alignas(TIDINGS__LINE) _Atomic uint64_t held_end;
+    _Atomic uint64_t held[TIDINGS__HOLDS];        // 63…16 position, 15…0 chunk + 1; 0: none
+    _Atomic uint64_t held_since[TIDINGS__HOLDS];  // CLOCK_REALTIME, nanoseconds
+    uint64_t unused;
+} tidings__holds;
 
 // MARK: Calls
 
@@ -401,6 +425,8 @@ typedef struct tidings__header {
     tidings__padded presence_used;
     tidings__padded
         calls_used;  // participants that take calls, by CAS; grows only. Calls from this index on are unused
+    tidings__padded
+        holds_used;  // participants that hold a chunk, by CAS; grows only. Rows from this index on are unused
 } tidings__header;
 
 _Static_assert(sizeof(tidings__cell) == TIDINGS__CELL_SIZE, "a cell is four lines");
@@ -408,6 +434,7 @@ _Static_assert(sizeof(tidings__participant) == 128, "two lines");
 _Static_assert(sizeof(tidings__presence_line) == TIDINGS__LINE, "one line");
 _Static_assert(sizeof(tidings__presence) == 256, "four lines");
 _Static_assert(sizeof(tidings__observer_entry) == 64, "one line");
+_Static_assert(sizeof(tidings__holds) == 512, "eight lines");
 _Static_assert(sizeof(tidings__call) == 64, "one line");
 _Static_assert(sizeof(tidings__call_body) == 384, "six lines");
 _Static_assert(TIDINGS__CALLS_STEP * sizeof(tidings__call) == TIDINGS__PAGE, "a step of calls is a page");

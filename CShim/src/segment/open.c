@@ -51,6 +51,7 @@ int tidings__segment_attach(tidings__segment *segment) {
     segment->cells = (void *)(base + geometry->cells);
     segment->names = (void *)(base + geometry->names);
     segment->presence = (void *)(base + geometry->presence);
+    segment->holds = (void *)(base + geometry->holds);
     segment->calls = (void *)(base + geometry->calls);
     segment->call_bodies = (void *)(base + geometry->call_bodies);
     segment->lives = base + geometry->presence;

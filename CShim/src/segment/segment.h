@@ -35,6 +35,7 @@ typedef struct tidings__segment {
     tidings__cell *cells;
     tidings__name *names;
     tidings__presence *presence;  // touch an entry only after `tidings__back_presence`
+    tidings__holds *holds;        // touch a row only after `tidings__back_holds`
     tidings__call *calls;         // touch an entry, or its body, only below `tidings__calls_there`
     tidings__call_body *call_bodies;
     // A private copy: the header's shape is never read again, as a hostile peer may change it.
@@ -52,6 +53,7 @@ typedef struct tidings__segment {
     _Atomic uint32_t *chunk_backed;   // private: for each chunk, its first pages that are known to have memory
     _Atomic uint32_t names_known;     // private: name entries that are known to have memory
     _Atomic uint32_t presence_known;  // private: 1: the presence entries are known to have memory
+    _Atomic uint32_t holds_known;     // private: 1: the rows of holds are known to have memory
     _Atomic uint32_t calls_known;     // private: calls that are known to have memory
     dev_t device;
     ino_t inode;
@@ -149,6 +151,8 @@ uint32_t tidings__names_there(tidings__segment *segment, uint32_t count);
 // Makes sure that the presence entries have memory. A writable segment reserves it. -ENODATA without an error line: the
 // segment is read-only, and no participant has announced itself yet.
 int tidings__back_presence(tidings__segment *segment);
+// The same for the rows of holds.
+int tidings__back_holds(tidings__segment *segment);
 // Makes sure that the first `count` calls have memory, in steps of TIDINGS__CALLS_STEP. For writable segments.
 int tidings__back_calls(tidings__segment *segment, uint32_t count);
 // How many of the first `count` calls have memory. Reserves nothing, except if the file system can't report holes.

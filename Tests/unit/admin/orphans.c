@@ -1,4 +1,5 @@
 #include "fresh.h"
+#include "ring/hold.h"
 
 #define DEAD 3u
 
@@ -21,8 +22,12 @@ TEST(what_a_dead_participant_held_is_counted) {
     unit_claim(s, 0, TIDINGS__W_FOREIGN | DEAD);
     s->chunk_words[4] = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, DEAD, TIDINGS__CHUNK_OWNED);
     s->chunk_words[5] = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, 0, TIDINGS__CHUNK_OWNED);
+    CHECK_EQUAL(tidings__back_holds(s), 0);
+    s->chunk_words[6] = tidings__chunk_word(7, 0, TIDINGS__CHUNK_IN_RING);
+    CHECK(tidings__hold_take(s, DEAD, 0, 6, 7, 1));
     const tidings_orphans orphans = orphans_of(center);
     CHECK_EQUAL(orphans.participants, 1);
+    CHECK_EQUAL(orphans.holds, 1);
     CHECK_EQUAL(orphans.observers, 1);
     CHECK_EQUAL(orphans.observers_lossless, 1);
     CHECK_EQUAL(orphans.names, 1);

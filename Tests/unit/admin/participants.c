@@ -1,4 +1,5 @@
 #include "fresh.h"
+#include "ring/hold.h"
 
 TEST(a_participant_is_described_by_its_entry) {
     tidings_center *center = fresh_center();
@@ -54,4 +55,21 @@ TEST(an_observer_of_a_prefix_is_behind_at_the_records_of_its_names) {
     tidings_participant_observers found;
     tidings_participant_observers_get(center, 3, &found);
     CHECK_EQUAL(found.behind, 2);
+}
+
+TEST(the_holds_of_a_participant_are_described) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    tidings_participant_holds holds = {.payloads = 9};
+    tidings_participant_holds_get(center, center->participant, &holds);
+    CHECK_EQUAL(holds.payloads, 0);
+    CHECK_EQUAL(tidings__back_holds(s), 0);
+    s->chunk_words[1] = tidings__chunk_word(4, 0, TIDINGS__CHUNK_IN_RING);
+    CHECK(tidings__hold_take(s, center->participant, 0, 1, 4, 1234));
+    tidings_participant_holds_get(center, center->participant, &holds);
+    CHECK_EQUAL(holds.payloads, 1);
+    CHECK_EQUAL(holds.since_ns, 1234);
+    CHECK_EQUAL(holds.memory, s->geometry.classes[0].size);
+    tidings_participant_holds_get(center, s->shape.participants, &holds);
+    CHECK_EQUAL(holds.payloads, 0);
 }

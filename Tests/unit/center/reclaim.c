@@ -1,5 +1,6 @@
 #include "fresh.h"
 #include "retained/retained.h"
+#include "ring/hold.h"
 
 #define DEAD 3u
 
@@ -11,7 +12,11 @@ TEST(reclaiming_frees_everything_that_a_dead_participant_held) {
     const uint32_t entry = joined(center, "a", false, 2);
     unit_claim(s, 0, TIDINGS__W_FOREIGN | DEAD);
     s->chunk_words[4] = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, DEAD, TIDINGS__CHUNK_OWNED);
+    CHECK_EQUAL(tidings__back_holds(s), 0);
+    s->chunk_words[5] = tidings__chunk_word(7, 0, TIDINGS__CHUNK_IN_RING);
+    CHECK(tidings__hold_take(s, DEAD, 0, 5, 7, 1));
     CHECK_EQUAL(tidings__reclaim_dead(center), 1);
+    CHECK_EQUAL(s->holds[DEAD].held[0], 0);
     CHECK_EQUAL(s->participants[DEAD].instance, 0);
     CHECK_EQUAL(s->observers[2].owner, 0);
     CHECK(!tidings__name_observed(&s->names[entry]));

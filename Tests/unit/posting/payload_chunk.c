@@ -1,5 +1,6 @@
 #include "posting/payload_chunk.h"
 #include "fresh.h"
+#include "ring/hold.h"
 
 static void all_chunks(tidings__segment *s, uint64_t word) {
     for (uint32_t i = 0; i < s->geometry.chunk_count; i++) s->chunk_words[i] = word;
@@ -60,4 +61,34 @@ TEST(a_process_that_lost_its_entry_takes_no_chunk) {
     uint32_t chunk = UINT32_MAX;
     CHECK_EQUAL(tidings__take_chunk(center, 600, 0, &chunk), -EBADF);
     CHECK_EQUAL(s->chunk_words[0], 0);
+}
+
+TEST(the_error_names_the_process_that_holds_the_chunks) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    uint32_t chunk = UINT32_MAX;
+    const uint64_t largest = s->geometry.classes[s->geometry.class_count - 1].size;
+    const uint32_t first = s->geometry.classes[s->geometry.class_count - 1].first;
+    CHECK_EQUAL(tidings__back_holds(s), 0);
+    for (uint64_t p = 0; p < 8; p++) unit_post(s, p, 0);
+    for (uint32_t i = 0; i < s->geometry.chunk_count - first; i++) {
+        s->chunk_words[first + i] = tidings__chunk_word(7, 0, TIDINGS__CHUNK_IN_RING);
+        if (i < TIDINGS__HOLDS) CHECK(tidings__hold_take(s, center->participant, i, first + i, 7, 1));
+        if (i >= TIDINGS__HOLDS)
+            s->chunk_words[first + i] = tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, 0, TIDINGS__CHUNK_OWNED);
+    }
+    // Whatever timeout the caller gave: a post does not wait for a holder.
+    CHECK_EQUAL(tidings__take_chunk(center, largest, UINT64_MAX, &chunk), -EAGAIN);
+    CHECK_EQUAL(tidings__oldest(s), 0);
+    tidings_holder holder = {0};
+    if (s->geometry.chunk_count - first <= 2 * TIDINGS__HOLDS) {
+        CHECK_SAYS(tidings__last_error(), "whose payloads it reads in place");
+        CHECK_EQUAL(tidings_last_error_holder(&holder), 0);
+        CHECK(holder.own);
+        CHECK_EQUAL(holder.participant, center->participant);
+    }
+    tidings__hold_leave(s, center->participant, 0, s->holds[center->participant].held[0]);
+    CHECK_EQUAL(tidings__take_chunk(center, largest, 0, &chunk), 0);
+    CHECK_EQUAL(chunk, first);
+    CHECK_EQUAL(tidings__oldest(s), 8);
 }

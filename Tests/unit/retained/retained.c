@@ -106,3 +106,26 @@ TEST(a_retained_word_of_an_impossible_chunk_says_nothing) {
     CHECK_EQUAL(position, 4);
     CHECK_EQUAL(chunk, 3);
 }
+
+TEST(a_value_that_may_be_held_stays_so_when_it_is_promoted_and_is_dropped_when_it_is_replaced) {
+    begin();
+    post_value(1, 5, 0);
+    post_value(2, 6, 0);
+    s->chunk_words[5] |= TIDINGS__CHUNK_HELD;
+    tidings__retained_promote(s, 1);
+    CHECK_EQUAL(s->chunk_words[5], tidings__chunk_word(1, 0, TIDINGS__CHUNK_RETAINED) | TIDINGS__CHUNK_HELD);
+    tidings__retained_promote(s, 2);
+    CHECK_EQUAL(s->chunk_words[5], tidings__chunk_word(1, 0, TIDINGS__CHUNK_DROPPED) | TIDINGS__CHUNK_HELD);
+    // A late evicting thread.
+    tidings__retained_promote(s, 1);
+    CHECK_EQUAL(s->chunk_words[5], tidings__chunk_word(1, 0, TIDINGS__CHUNK_DROPPED) | TIDINGS__CHUNK_HELD);
+    CHECK_EQUAL(s->names[a].retained, word(2, 6));
+}
+
+TEST(a_promoted_chunk_has_no_owner_in_the_place_of_the_held_bit) {
+    begin();
+    post_value(1, 5, 0);
+    s->chunk_words[5] = tidings__chunk_word(1, 0xfff, TIDINGS__CHUNK_OWNED);
+    tidings__retained_promote(s, 1);
+    CHECK_EQUAL(s->chunk_words[5], tidings__chunk_word(1, 0, TIDINGS__CHUNK_RETAINED));
+}

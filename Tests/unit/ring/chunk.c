@@ -1,6 +1,7 @@
 #include "ring/chunk.h"
 
 #include "platform/error.h"
+#include "ring/hold.h"
 #include "unit.h"
 
 #define OWN 3u
@@ -89,7 +90,7 @@ TEST(publishing_does_not_undo_a_promotion) {
     tidings__segment *s = unit_segment();
     tidings__chunk_claimed(s, OWN, 1, 4);
     tidings__chunk_publish(s, OWN, 1, 4);
-    CHECK_EQUAL(s->chunk_words[1], tidings__chunk_word(4, OWN, TIDINGS__CHUNK_IN_RING));
+    CHECK_EQUAL(s->chunk_words[1], tidings__chunk_word(4, 0, TIDINGS__CHUNK_IN_RING));
     const uint64_t retained = tidings__chunk_word(4, OWN, TIDINGS__CHUNK_RETAINED);
     s->chunk_words[1] = retained;
     tidings__chunk_publish(s, OWN, 1, 4);
@@ -146,4 +147,52 @@ TEST(reclaiming_frees_a_chunk_whose_position_never_comes) {
     const tidings__participant_set dead = tidings__participant_only(OWN);
     tidings__chunk_reclaim(s, &dead);
     CHECK_EQUAL(s->chunk_words[1], 0);
+}
+
+// One participant, which holds chunks.
+static void hold(tidings__segment *s, uint32_t held, uint64_t position) {
+    CHECK_EQUAL(tidings__back_holds(s), 0);
+    s->participants[OWN].instance = 1;
+    CHECK(tidings__hold_take(s, OWN, held, held, position, 1));
+}
+
+TEST(a_held_chunk_is_passed_by_until_it_is_released) {
+    tidings__segment *s = unit_segment();
+    set_all(s, tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, 1, TIDINGS__CHUNK_OWNED));
+    s->chunk_words[2] = tidings__chunk_word(5, 0, TIDINGS__CHUNK_IN_RING);
+    hold(s, 2, 5);
+    unit_evict_to(s, 6);
+    CHECK_EQUAL(take(s, 100), -EAGAIN);
+    CHECK_EQUAL(room.least, 0);
+    tidings__hold_leave(s, OWN, 2, tidings__hold_word(2, 5));
+    CHECK_EQUAL(take(s, 100), 0);
+    CHECK_EQUAL(chunk, 2);
+    CHECK_EQUAL(s->chunk_words[2], tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, OWN, TIDINGS__CHUNK_OWNED));
+}
+
+TEST(eviction_is_not_asked_to_free_a_held_chunk) {
+    tidings__segment *s = unit_segment();
+    set_all(s, tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, 1, TIDINGS__CHUNK_OWNED));
+    s->chunk_words[2] = tidings__chunk_word(5, 0, TIDINGS__CHUNK_IN_RING);
+    s->chunk_words[4] = tidings__chunk_word(8, 0, TIDINGS__CHUNK_IN_RING);
+    hold(s, 2, 5);
+    CHECK_EQUAL(take(s, 100), -EAGAIN);
+    CHECK_EQUAL(room.least, 9);
+    CHECK_EQUAL(room.most, 9);
+}
+
+TEST(a_dropped_value_is_free_if_no_participant_holds_it) {
+    tidings__segment *s = unit_segment();
+    set_all(s, tidings__chunk_word(TIDINGS__CHUNK_NOWHERE, 1, TIDINGS__CHUNK_OWNED));
+    s->chunk_words[2] = tidings__chunk_word(5, 0, TIDINGS__CHUNK_RETAINED);
+    unit_evict_to(s, 6);
+    hold(s, 2, 5);
+    s->chunk_words[2] = tidings__chunk_freed(s->chunk_words[2]);
+    CHECK_EQUAL(tidings__chunk_state(s->chunk_words[2]), TIDINGS__CHUNK_DROPPED);
+    CHECK(!tidings__chunk_holds(s, 2, 5));
+    CHECK_EQUAL(take(s, 100), -EAGAIN);
+    tidings__hold_leave(s, OWN, 2, tidings__hold_word(2, 5));
+    CHECK_EQUAL(take(s, 100), 0);
+    CHECK_EQUAL(chunk, 2);
+    CHECK_EQUAL(tidings__chunk_freed(tidings__chunk_word(5, 0, TIDINGS__CHUNK_RETAINED)), 0);
 }
