@@ -79,8 +79,8 @@
 /// - A notification stays in the ring until the ring has gone round (4,096 notifications unless configured). If its
 ///   payload does not fit a slot, it stays until its chunk is needed (16 chunks of the largest size, 512 of 1 KiB).
 /// - An observer uses memory for payloads: at most the largest payload so far, 12 % and a page. With
-///   `tidings_observer_lend`, large payloads go to memory of the caller instead. With TIDINGS_OBSERVE_IN_PLACE they stay
-///   in the center.
+///   `tidings_observer_lend`, large payloads go to memory of the caller instead. With TIDINGS_OBSERVE_IN_PLACE they
+///   stay in the center.
 ///
 /// # Conventions
 ///
@@ -342,7 +342,7 @@ typedef struct tidings_post_options {
 ///   for one more name.
 /// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`timeout_ns`); `tidings_last_error_holder` names its
 ///   process. -EAGAIN also, at once: all chunks that are large enough are being filled, have retained values, or are
-///   held (`tidings_hold`). In the last case `tidings_last_error_holder` names the process that holds most of them.
+///   held (`tidings_hold`). Then `tidings_last_error_holder` names the process that holds most of them.
 /// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
 /// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times.
 /// - -EBADMSG: a peer has damaged the center.
@@ -395,8 +395,9 @@ enum {
     ///
     /// The payload is copied nevertheless if the process may not write to the center (a reader); if this handle of the
     /// center holds TIDINGS_HOLDS_MAX payloads already; if the notification leaves the ring at that moment; or if there
-    /// is no memory to note the hold. A process with write access that does not keep to the rules can change the payload
-    /// while it is read: read each byte once, or check again what was read. No effect with TIDINGS_OBSERVE_BARE.
+    /// is no memory to note the hold. A process with write access that does not keep to the rules can change the
+    /// payload while it is read: read each byte once, or check again what was read. With TIDINGS_OBSERVE_BARE, this
+    /// flag has no effect.
     TIDINGS_OBSERVE_IN_PLACE = 4,
 };
 
@@ -500,8 +501,8 @@ typedef struct tidings_delivery {
     size_t name_length;
     const char *subject;  ///< UTF-8, NUL-terminated too; "" if none
     size_t subject_length;
-    /// The observer's copy, aligned to 16 bytes; or the caller's (`tidings_observer_lend`); or in the center, aligned to
-    /// 64 bytes (TIDINGS_DELIVERY_IN_PLACE).
+    /// The observer's copy, aligned to 16 bytes; or the caller's (`tidings_observer_lend`); or the payload in the center
+    /// itself, aligned to 64 bytes (TIDINGS_DELIVERY_IN_PLACE).
     const void *payload;
     size_t size;
     /// CLOCK_REALTIME. Exact for a thread's first post in a kernel tick; later posts of the tick carry the same time.
@@ -576,20 +577,20 @@ typedef struct tidings_held {
 /// Holds the payload of the latest delivery: it stays where it is, and unchanged, until `tidings_release`. The observer
 /// may deliver further notifications, and close. Name, subject and subscriptions of the delivery are not held.
 ///
-/// Promise: copies nothing. A payload in place is one of the TIDINGS_HOLDS_MAX that the handle can hold in place. Posters
-/// use no memory that is held: they never wait for a holder, and other chunks go round faster. If all chunks of a size
-/// are held, posts that need one fail (-EAGAIN). `tidings_participant_holds_get` shows each holder. A process that is
-/// killed holds nothing any more; a stopped one holds what it held. A payload that was copied is held in the process's
-/// own memory, as many as fit there.
+/// Promise: copies nothing. A payload in place is one of the TIDINGS_HOLDS_MAX that the handle can hold in place.
+/// Posters use no memory that is held: they never wait for a holder, and other chunks go round faster. If all chunks of
+/// a size are held, posts that need one fail (-EAGAIN). `tidings_participant_holds_get` shows each holder. A process
+/// that is killed holds nothing any more; a stopped one holds what it held. A payload that was copied is held in the
+/// process's own memory, as many as fit there.
 ///
-/// -EINVAL: the delivery has no payload, is not the latest, or is held already. -ECHILD: the observer was opened before a
-/// fork. Only the thread that calls `tidings_next` may call this, between two calls.
+/// -EINVAL: the delivery has no payload, is not the latest, or is held already. -ECHILD: the observer was opened before
+/// a fork. Only the thread that calls `tidings_next` may call this, between two calls.
 /// Bound: constant. Never waits.
 int tidings_hold(tidings_observer *observer, const tidings_delivery *delivery, tidings_held *held);
 
 /// Releases a held payload: its memory must not be read any more. Sets `*held` to zero; does nothing if it is zero. Any
-/// thread may call it. Call it before `tidings_close` of the center. In a forked child it changes nothing for the parent,
-/// which still holds a payload in place.
+/// thread may call it. Call it before `tidings_close` of the center. In a forked child it changes nothing for the
+/// parent, which still holds a payload in place.
 /// Bound: constant. Never waits.
 void tidings_release(tidings_held *held);
 

@@ -117,7 +117,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             }
             next = next + 1 < class->count ? next + 1 : 0;
             if (!unused(word, start)) continue;
-#ifndef MUTANT_HELD_CHUNK_TAKEN  // Found by: interleaving holding; fault-injection a_held_payload
+#ifndef MUTANT_HELD_CHUNK_TAKEN  // Found by: interleaving holding
             // Invariant H3: after E (`start`) and the word. Invariant H4: so no hold of it begins any more.
             if (word & TIDINGS__CHUNK_HELD && tidings__hold_found(s, candidate, word)) continue;
 #endif
