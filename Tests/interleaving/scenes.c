@@ -3,7 +3,8 @@
 #define SCENE(name, tells, ...) void name(void);
 #include "scenes.h"
 
-void the_newest_is_kept(void);  // scenes_values.c
+void the_newest_is_kept(void);     // scenes_values.c
+void what_is_held_is_whole(void);  // scenes_holds.c
 // scenes_presence.c
 void reported_once(void);
 void each_reported_once(void);

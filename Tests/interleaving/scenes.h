@@ -31,11 +31,12 @@ SCENE(dead_foreign_poster, "a foreign poster that died is reclaimed while anothe
 SCENE(holding, "one reads payloads in place and keeps each one until the next", .changes = 1, .buffers = true)
 SCENE(two_holding, "two do so, and the ring goes round", .changes = 1)
 SCENE(holding_what_is_evicted, "one holds what has been held before, while it is evicted and its chunk is taken",
-      .changes = 2, .buffers = true)
+      .changes = 2, .verify = what_is_held_is_whole, .buffers = true)
 SCENE(holding_without_loss, "one reads in place and loses nothing", .changes = 1)
 SCENE(held_values, "one begins with a value in place, which is replaced and evicted meanwhile", .changes = 1,
       .verify = the_newest_is_kept, .buffers = true)
-SCENE(a_dropped_value_beside_a_late_hand, "one holds a value that was replaced, and another promotes it late", .changes = 3)
+SCENE(a_dropped_value_beside_a_late_hand, "one holds a value that was replaced, and another promotes it late",
+      .changes = 3, .verify = what_is_held_is_whole)
 SCENE(dead_holder, "one dies anywhere reading in place", .changes = 1, .deaths = true, .buffers = true)
 SCENE(dead_poster_beside_a_holder, "a poster dies anywhere, and its payload is read in place", .changes = 1,
       .deaths = true)

@@ -42,17 +42,21 @@ void dead_poster_beside_a_holder(void) {
     machine.fibers[0].mortal = true;
 }
 
-// The record of post 0, in its chunk. `hold_record` reads it in place.
+// The record of post 0, in its chunk. `hold_record` holds it to the end, if the hold counts.
 static tidings_center *of_holder;
 static uint32_t held_chunk;
 static uint64_t held_position;
+static bool held;
 
 static void hold_record(void *argument) {
     (void)argument;
+    held = tidings__hold_take(&of_holder->segment, of_holder->participant, 0, held_chunk, held_position, 1);
+}
+
+void what_is_held_is_whole(void) {
     tidings__segment *s = &of_holder->segment;
-    uint64_t capacity;
-    if (!tidings__hold_take(s, of_holder->participant, 0, held_chunk, held_position, 1)) return;
-    board_still_whole(of_holder, tidings__chunk_bytes(s, held_chunk, &capacity) + TIDINGS__CHUNK_HEADER, 0);
+    if (!held) return;
+    board_still_whole(of_holder, tidings__chunk_bytes(s, held_chunk, NULL) + TIDINGS__CHUNK_HEADER, 0);
     tidings__hold_leave(s, of_holder->participant, 0, tidings__hold_word(held_chunk, held_position));
 }
 

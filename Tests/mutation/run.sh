@@ -20,6 +20,7 @@ declare -A complaints=(
     [EVICTION_COUNTED_TWICE]='received and [0-9]* missed of|heard [0-9]* and missed'
     [OWNER_IGNORES_REVOCATION]='of its 1 posts came'
     [CHUNKS_NOT_RECLAIMED]='is left as|chunks in use'
+    [HOLDS_NOT_RECLAIMED]='a hold is left as an orphan'
     [ORPHAN_NAME_KEPT]='is left in state'
     [CHILD_KEEPS_PARTICIPANT_LOCK]='participants instead of|no participant died since'
     [LAPPED_READER_COUNTS_NOTHING]='it got'

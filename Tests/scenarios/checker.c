@@ -248,10 +248,18 @@ void nothing_is_lost_nor_left(uint32_t participants) {
     for (uint32_t i = 0; now.chunks_used > 0 && i < s->geometry.chunk_count; i++) {
         const uint64_t word = atomic_load(&s->chunk_words[i]), state = word & 0xf;
         const bool over = word >> 16 != TIDINGS__CHUNK_NOWHERE && (int64_t)(word - (now.retained_from << 16)) < 0;
-        SO(state == TIDINGS__CHUNK_FREE || (state == TIDINGS__CHUNK_IN_RING && over),
+        SO(state == TIDINGS__CHUNK_FREE || state == TIDINGS__CHUNK_DROPPED || (state == TIDINGS__CHUNK_IN_RING && over),
            "chunk %u is left as %lx, the oldest is %lx", i, (unsigned long)word, (unsigned long)now.retained_from);
     }
     SO(now.chunks_used == 0, "%u chunks in use", now.chunks_used);
+    for (uint32_t i = 0; i < PLACES; i++) {
+        tidings_participant_holds holds;
+        tidings_participant_holds_get(center, i, &holds);
+        SO(holds.payloads == 0, "participant %u holds %u payloads", i, holds.payloads);
+    }
+    // Also those that do not count any more.
+    for (uint32_t i = 0; s->header->holds_used.word != 0 && i < PLACES * TIDINGS__HOLDS; i++)
+        SO(atomic_load(&s->holds[i / TIDINGS__HOLDS].held[i % TIDINGS__HOLDS]) == 0, "a hold is left as an orphan");
     const uint32_t names = operation->prefixes ? 3 : 2;
     SO(now.names == names, "%u names instead of %u", now.names, names);
     for (uint32_t i = TIDINGS__NAME_FIRST; i < atomic_load(&s->header->names_used.word); i++) {

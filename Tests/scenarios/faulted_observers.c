@@ -180,6 +180,62 @@ void receiving_without_loss_survives_a_fault_anywhere(void) {
                                        .lossless = true});
 }
 
+// MARK: In place
+
+static tidings_held held[2];
+
+static void reads_in_place(void) {
+    join_as_target();
+    opens(TIDINGS_OBSERVE_IN_PLACE);
+    observes(NAME, NULL, 0, own_subscriptions);
+    tidings_observer_spin(own_observer, 0);
+}
+
+static void large_ones_are_posted(void) {
+    for (uint32_t i = 0; i < 4; i++) checker_posts(true, i % 2 ? 900 : 300, 0);
+    checker_sees();
+}
+
+static void releases_whole(uint32_t which) {
+    if (held[which].payload && !payload_is_whole(held[which].payload, held[which].size))
+        atomic_store(&board->result, -EBADMSG);
+    tidings_release(&held[which]);
+}
+
+// Each one is kept until the next but one.
+static void holds_what_it_receives(void) {
+    tidings_delivery delivery;
+    int result;
+    for (uint32_t i = 0; (result = tidings_next(own_observer, 0, &delivery)) == 0; i++) {
+        if (delivery.kind == TIDINGS_DELIVERY_MISSED) {
+            atomic_fetch_add(&board->missed, delivery.missed);
+            continue;
+        }
+        atomic_fetch_add(&board->received, 1);
+        releases_whole(i % 2);
+        if (delivery.size == 0) continue;
+        if (!payload_is_whole(delivery.payload, delivery.size)) result = -EBADMSG;
+        if (result == 0) result = tidings_hold(own_observer, &delivery, &held[i % 2]);
+        if (result != 0) break;
+    }
+    if (result != -EAGAIN) atomic_store(&board->result, result);
+}
+
+static void holds_and_releases_the_rest(void) {
+    holds_what_it_receives();
+    releases_whole(0);
+    releases_whole(1);
+}
+
+void a_held_payload_survives_a_fault_anywhere(void) {
+    fault_anywhere(&(struct operation){.text = "holding payloads",
+                                       .prepare = reads_in_place,
+                                       .at_begin = large_ones_are_posted,
+                                       .act = holds_what_it_receives,
+                                       .settle = holds_and_releases_the_rest,
+                                       .verify = accounts_for_all});
+}
+
 // MARK: Leaving
 
 static void is_about_to_leave(void) {
