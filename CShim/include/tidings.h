@@ -501,8 +501,8 @@ typedef struct tidings_delivery {
     size_t name_length;
     const char *subject;  ///< UTF-8, NUL-terminated too; "" if none
     size_t subject_length;
-    /// The observer's copy, aligned to 16 bytes; or the caller's (`tidings_observer_lend`); or the payload in the center
-    /// itself, aligned to 64 bytes (TIDINGS_DELIVERY_IN_PLACE).
+    /// The observer's copy, aligned to 16 bytes; or the caller's (`tidings_observer_lend`); or it lies in the center,
+    /// aligned to 64 bytes (TIDINGS_DELIVERY_IN_PLACE).
     const void *payload;
     size_t size;
     /// CLOCK_REALTIME. Exact for a thread's first post in a kernel tick; later posts of the tick carry the same time.

@@ -65,18 +65,10 @@ typedef struct held_chunks {
     tidings__chunk_set set;
 } held_chunks;
 
-static bool seems_held(tidings__segment *s, held_chunks *held, uint32_t chunk, uint64_t word) {
-    if (!(word & TIDINGS__CHUNK_HELD)) return false;
+static __attribute__((noinline)) bool seems_held(tidings__segment *s, held_chunks *held, uint32_t chunk) {
     if (!held->read) tidings__holds_list(s, &held->set);
     held->read = true;
     return tidings__chunk_set_has(&held->set, chunk);
-}
-
-// True if no record needs the chunk. A participant may hold it all the same.
-static bool unused(uint64_t word, uint64_t start) {
-    const uint32_t state = tidings__chunk_state(word);
-    return state == TIDINGS__CHUNK_FREE || state == TIDINGS__CHUNK_DROPPED ||
-           (state == TIDINGS__CHUNK_IN_RING && tidings__chunk_before(word, start));
 }
 
 #define TRUST 15u  // uses of `room_in_order` for each search of the whole class
@@ -85,7 +77,8 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
                         uint32_t *chunk, tidings__chunk_room *room) {
     bool any_class = false;
     int unbacked = 0;
-    held_chunks held = {.read = false};
+    held_chunks held;
+    held.read = false;
     room->least = room->most = 0;
     room->order = NULL;
     for (uint32_t c = 0; c < s->geometry.class_count; c++) {
@@ -102,7 +95,10 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
         for (uint32_t i = 0; i < class->count; i++) {
             const uint32_t candidate = class->first + next;
             uint64_t word = tidings__acquire(&s->chunk_words[candidate]);
-            if (tidings__chunk_state(word) == TIDINGS__CHUNK_IN_RING && !seems_held(s, &held, candidate, word)) {
+            const uint32_t state = tidings__chunk_state(word);
+            // Eviction does not free a held chunk.
+            if (state == TIDINGS__CHUNK_IN_RING &&
+                (__builtin_expect(!(word & TIDINGS__CHUNK_HELD), 1) || !seems_held(s, &held, candidate))) {
                 // Negative: evicted. The word holds 48 bits of a position, which is less than 2^47 away from `start`.
                 const int64_t distance = tidings__chunk_distance(word, start);
                 // The shortcut is tried only at the first chunk in the ring that is not free. Any chunks checked before
@@ -116,10 +112,13 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
                 if ((uint64_t)distance < beyond) beyond = note(&found, candidate, (uint64_t)distance, beyond);
             }
             next = next + 1 < class->count ? next + 1 : 0;
-            if (!unused(word, start)) continue;
+            if (state == TIDINGS__CHUNK_IN_RING ? !tidings__chunk_before(word, start)
+                                                : state != TIDINGS__CHUNK_FREE && state != TIDINGS__CHUNK_DROPPED)
+                continue;
 #ifndef MUTANT_HELD_CHUNK_TAKEN  // Found by: interleaving holding
             // Invariant H3: after E (`start`) and the word. Invariant H4: so no hold of it begins any more.
-            if (word & TIDINGS__CHUNK_HELD && tidings__hold_found(s, candidate, word)) continue;
+            if (__builtin_expect((word & TIDINGS__CHUNK_HELD) != 0, 0) && tidings__hold_found(s, candidate, word))
+                continue;
 #endif
             // If backing a chunk has failed once, only chunks that already have memory are tried. A class has up to 512
             // chunks, and asking for memory for each one would be slow.
