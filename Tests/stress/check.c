@@ -221,5 +221,11 @@ void check_leaks(venue *v, bool turned) {
                   "have a value (round %u)",
                   s.participants, s.observers, s.observers_asleep, s.observers_lossless, s.names, s.chunks_used, kept,
                   all->round);
+    for (uint32_t i = 0; i < s.participants_max; i++) {
+        tidings_participant_holds holds;
+        tidings_participant_holds_get(v->center, i, &holds);
+        if (holds.payloads)
+            violation("leak: participant %u still holds %u payloads (round %u)", i, holds.payloads, all->round);
+    }
     total.rounds++;
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #define SUBSCRIPTIONS 6
+#define HELD 2  // payloads: few enough that posters find chunks of each size
 
 enum { GO_ON, REOPEN, REOPEN_CENTER, EXECUTE, FINISHED };
 
@@ -20,7 +21,17 @@ typedef struct watch {
     uint32_t subscriptions[SUBSCRIPTIONS];  // their numbers; 0: none
     bool lossless, asked;
     uint8_t end;  // the subscription to the end of the round, which stays
+    tidings_held held[HELD];
+    uint32_t held_id[HELD];
 } watch;
+
+// What was held is what was posted, however long ago.
+static void release(watch *w, uint64_t which) {
+    stamp stamp;
+    if (w->held[which].size && stamp_read(w->held[which].payload, w->held[which].size, &stamp))
+        CHECK(stamp.id == w->held_id[which], "payload %u was held, and is payload %u now", w->held_id[which], stamp.id);
+    tidings_release(&w->held[which]);
+}
 
 static uint8_t slot_of(const watch *w, uint32_t subscription) {
     for (uint8_t i = 0; i < SUBSCRIPTIONS; i++)
@@ -71,7 +82,9 @@ static void begin(watch *w) {
     w->lossless = witness || (chance_below(c, 10) == 0 && !seat_reads_only(w->seat));
     memset(w->subscriptions, 0, sizeof w->subscriptions);
     w->asked = false;
-    OK(tidings_observer_open(w->center, w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &w->observer));
+    OK(tidings_observer_open(
+        w->center, (w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0) | (chance_below(c, 3) ? TIDINGS_OBSERVE_IN_PLACE : 0),
+        &w->observer));
     if (chance_below(c, 3)) tidings_observer_spin(w->observer, 0);
     log_event(&w->log, (event){.kind = OPENED, .flags = w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0});
     if (witness) {
@@ -123,6 +136,12 @@ static bool note(watch *w, const tidings_delivery *d) {
         if (stamp.round != all->round) e.flags = OF_OLD;
         if (e.kind == MESSAGE) presence_note_will(d, w->seat == WITNESS, &stamp);
         if (e.kind == KEPT && all->witnessed && plant_is("stale")) e.sequence--;
+        if (chance_below(&w->chance, d->size > 200 ? 4 : 100) == 0) {
+            const uint64_t which = chance_below(&w->chance, HELD);
+            release(w, which);
+            OK(tidings_hold(w->observer, d, &w->held[which]));
+            w->held_id[which] = stamp.id;
+        }
     } else {
         e.id = (uint32_t)d->pid;
         e.flags = EMPTY;
@@ -137,13 +156,16 @@ static bool note(watch *w, const tidings_delivery *d) {
     return e.publisher == END * SUBJECTS && !(e.flags & OF_OLD);
 }
 
-// A forked child can't use it, and is told so.
+// A forked child can't use it, and is told so. What it releases, its parent still holds.
 static void fork_and_try(watch *w) {
     atomic_fetch_add(&all->forks, 1);
     const pid_t child = fork();
     CHECK(child >= 0, "fork: %s", strerror(errno));
     tidings_delivery d;
-    if (child == 0) _exit(tidings_next(w->observer, 0, &d) == -ECHILD ? 0 : 1);
+    if (child == 0) {
+        for (uint64_t i = 0; i < HELD; i++) tidings_release(&w->held[i]);
+        _exit(tidings_next(w->observer, 0, &d) == -ECHILD ? 0 : 1);
+    }
     int status;
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0,
           "a forked child that asks an observer: %x", (unsigned)status);
@@ -224,6 +246,9 @@ static int observe(watch *w) {
     atomic_store(&w->log.seat->mode, STARTING);
     tidings_observer_close(w->observer);
     log_event(&w->log, (event){.kind = CLOSED});
+    // What is held may outlive the observer, and not the center's handle.
+    for (uint64_t i = 0; i < HELD; i++)
+        if (what == FINISHED || what == REOPEN_CENTER || chance_below(c, 2)) release(w, i);
     if (what != FINISHED) atomic_fetch_add(&all->reopened, 1);
     return what;
 }
