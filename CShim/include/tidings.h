@@ -79,8 +79,8 @@
 /// - A notification stays in the ring until the ring has gone round (4,096 notifications unless configured). If its
 ///   payload does not fit a slot, it stays until its chunk is needed (16 chunks of the largest size, 512 of 1 KiB).
 /// - An observer uses memory for payloads: at most the largest payload so far, 12 % and a page. With
-///   `tidings_observer_lend`, large payloads go to memory of the caller instead. With TIDINGS_OBSERVE_IN_PLACE they
-///   stay in the center.
+///   `tidings_observer_lend`, large payloads go to memory of the caller instead. With
+///   `tidings_observer_in_place` they stay in the center.
 ///
 /// # Conventions
 ///
@@ -389,16 +389,6 @@ enum {
     /// center can be written to, `tidings_next` with time-out 0 is async-signal-safe for such an observer. The
     /// condition: it has been called once after the last change of names. Still one call at a time.
     TIDINGS_OBSERVE_BARE = 2,
-    /// A payload of more than 200 bytes is delivered *in place* (TIDINGS_DELIVERY_IN_PLACE): `payload` points into the
-    /// center, and no poster writes there until the observer's next `tidings_next`, or until `tidings_release`
-    /// (`tidings_hold`).
-    ///
-    /// The payload is copied nevertheless if the process may not write to the center (a reader); if this handle of the
-    /// center holds TIDINGS_HOLDS_MAX payloads already; if the notification leaves the ring at that moment; or if there
-    /// is no memory to note the hold. A process with write access that does not keep to the rules can change the
-    /// payload while it is read: read each byte once, or check again what was read. With TIDINGS_OBSERVE_BARE, this
-    /// flag has no effect.
-    TIDINGS_OBSERVE_IN_PLACE = 4,
 };
 
 /// Opens an observer without names. It starts at the end of the order, or where `tidings_observer_seek` puts it.
@@ -486,7 +476,7 @@ enum {
     TIDINGS_DELIVERY_CLEARED = 8,    ///< the name's retained value was cleared (`tidings_state_set`): no payload
     TIDINGS_DELIVERY_PRESENCE = 16,  ///< a notice of presence: see `tidings_presence_read`
     TIDINGS_DELIVERY_WILL = 32,      ///< the last will of a participant that died (`tidings_announce`)
-    TIDINGS_DELIVERY_IN_PLACE = 64,  ///< `payload` lies in the center (TIDINGS_OBSERVE_IN_PLACE)
+    TIDINGS_DELIVERY_IN_PLACE = 64,  ///< `payload` lies in the center (`tidings_observer_in_place`)
 };
 
 /// What `tidings_next` delivers. Pointers are valid until the observer's next call; see also `tidings_hold`.
@@ -551,6 +541,19 @@ typedef void *(*tidings_allocate)(void *context, size_t size);
 /// between two calls.
 /// Bound: constant. Never waits.
 int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_allocate allocate, void *context);
+
+/// From the next delivery on, the observer delivers each payload of `from` bytes or more *in place*, without a copy
+/// (TIDINGS_DELIVERY_IN_PLACE): `payload` points into the center. No poster writes there until the observer's next
+/// `tidings_next`, or until `tidings_release` (`tidings_hold`). If `from` is SIZE_MAX, the observer copies all payloads,
+/// as in the beginning. A payload of less than 4 KiB is copied in less time than it is held.
+///
+/// A payload is copied nevertheless if it has at most 200 bytes; if the process may not write to the center (a reader);
+/// if this handle of the center holds TIDINGS_HOLDS_MAX payloads already; if the notification leaves the ring at that
+/// moment; or if there is no memory to note the hold. A process with write access that does not keep to the rules can
+/// change a payload in place while it is read: read each byte once, or check again what was read. No effect with
+/// TIDINGS_OBSERVE_BARE. Only the thread that calls `tidings_next` may call this, between two calls.
+/// Bound: constant. Never waits.
+void tidings_observer_in_place(tidings_observer *observer, size_t from);
 
 /// Detaches the memory of the latest delivery from the observer: its payload stays there, whatever the observer
 /// delivers next. `delivery->payload` points to a copy afterwards. For a thread that still reads the payload while
@@ -1003,7 +1006,7 @@ void tidings_participant_observers_get(tidings_center *center, uint32_t index,
 
 /// The payloads that one participant holds in place.
 typedef struct tidings_participant_holds {
-    uint32_t payloads;  ///< how many, with those of deliveries (TIDINGS_OBSERVE_IN_PLACE)
+    uint32_t payloads;  ///< how many, with those of deliveries
     uint64_t memory;    ///< bytes of the chunks that no poster can use meanwhile
     uint64_t since_ns;  ///< CLOCK_REALTIME: when it began to hold the oldest of them; 0: it holds none
 } tidings_participant_holds;

@@ -85,8 +85,8 @@ poster *add_poster(const char *who, const char *name, uint32_t posts) {
 static void watch(void *argument) { board_watch(argument); }
 
 void begin_watching(watcher *w) {
-    const uint32_t flags = (w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0) | (w->in_place ? TIDINGS_OBSERVE_IN_PLACE : 0);
-    int result = tidings_observer_open(w->center, flags, &w->observer);
+    int result = tidings_observer_open(w->center, w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &w->observer);
+    if (result == 0 && w->in_place) tidings_observer_in_place(w->observer, 0);
     if (result == 0 && w->flags & TIDINGS_ADD_HISTORY) result = tidings_observer_seek(w->observer, 0);
     if (result == 0) w->first = w->observer->cursor;
     w->adding = machine.current ? ++board.events : 0;

@@ -186,7 +186,8 @@ static tidings_held held[2];
 
 static void reads_in_place(void) {
     join_as_target();
-    opens(TIDINGS_OBSERVE_IN_PLACE);
+    opens(0);
+    tidings_observer_in_place(own_observer, 0);
     observes(NAME, NULL, 0, own_subscriptions);
     tidings_observer_spin(own_observer, 0);
 }

@@ -14,7 +14,9 @@ static tidings_center *center_of_large(void) {
 }
 
 static tidings_observer *in_place(tidings_center *center, uint32_t flags, uint32_t add_flags) {
-    return observer_with(center, NAME, flags | TIDINGS_OBSERVE_IN_PLACE, add_flags);
+    tidings_observer *observer = observer_with(center, NAME, flags, add_flags);
+    tidings_observer_in_place(observer, 0);
+    return observer;
 }
 
 // Some words of a payload, all over it: enough to see that another post writes there.
@@ -362,8 +364,8 @@ static void holds_and_releases(void) {
     int result = tidings_next(observer, 0, &delivery);
     if (result == 0) result = tidings_hold(observer, &delivery, &held[0]);
     if (result == 0) result = tidings_next(observer, 0, &delivery);
-    if (result == 0) memcpy(&first, delivery.payload, sizeof first);
     if (result == 0) result = tidings_hold(observer, &delivery, &held[1]);
+    if (result == 0) memcpy(&first, delivery.payload, sizeof first);
     tidings_release(&held[0]);
     atomic_store(returned, 1);
     section_end();

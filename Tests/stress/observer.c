@@ -82,9 +82,8 @@ static void begin(watch *w) {
     w->lossless = witness || (chance_below(c, 10) == 0 && !seat_reads_only(w->seat));
     memset(w->subscriptions, 0, sizeof w->subscriptions);
     w->asked = false;
-    OK(tidings_observer_open(
-        w->center, (w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0) | (chance_below(c, 3) ? TIDINGS_OBSERVE_IN_PLACE : 0),
-        &w->observer));
+    OK(tidings_observer_open(w->center, w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &w->observer));
+    if (chance_below(c, 3)) tidings_observer_in_place(w->observer, chance_below(c, 2) ? 0 : 4096);
     if (chance_below(c, 3)) tidings_observer_spin(w->observer, 0);
     log_event(&w->log, (event){.kind = OPENED, .flags = w->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0});
     if (witness) {

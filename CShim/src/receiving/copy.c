@@ -77,7 +77,7 @@ bool tidings__chunk_copy(tidings_observer *o, uint64_t position, const tidings__
 #endif
     if (end > capacity) return false;
     if (!tidings__chunk_holds(s, r->chunk, position)) return false;
-    const bool in_place = o->flags & TIDINGS_OBSERVE_IN_PLACE && r->size > TIDINGS__BODY_SIZE && skipped == 0;
+    const bool in_place = r->size >= o->in_place_from && r->size > TIDINGS__BODY_SIZE && skipped == 0;
     tidings__place_leave(o);
     if (in_place && tidings__buffer_room(o, TIDINGS__BUFFER_LEAST) && memory_is_there(s, r->chunk, end) &&
         tidings__place_take(o, position, r->chunk)) {

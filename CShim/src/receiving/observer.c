@@ -37,7 +37,7 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     observer->spin_ns = TIDINGS__SPIN_ADAPTIVE;
     observer->last_wait_ns = UINT64_MAX;
     observer->pending_claim.at = UINT64_MAX;
-    observer->lent_from = SIZE_MAX;
+    observer->lent_from = observer->in_place_from = SIZE_MAX;
     pthread_mutex_init(&observer->lock, NULL);
     tidings__set_relaxed(&observer->table, table);
     observer->lossless = flags & TIDINGS_OBSERVE_LOSSLESS;

@@ -143,6 +143,7 @@ struct tidings_observer {
     // The payload in the center that the latest delivery points to, and its hold: entry `hold_entry` of this
     // participant's row. NULL: the payload was copied.
     const uint8_t *in_place;
+    size_t in_place_from;  // smaller payloads are copied; SIZE_MAX: all
     uint64_t hold;
     uint32_t hold_entry;
     uint32_t *matched_ids;

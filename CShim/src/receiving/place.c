@@ -48,6 +48,8 @@ void tidings__place_release(tidings_observer *o) {
     give_entry(o->center, o->hold_entry);
 }
 
+void tidings_observer_in_place(tidings_observer *o, size_t from) { o->in_place_from = from; }
+
 int tidings_hold(tidings_observer *o, const tidings_delivery *delivery, tidings_held *held) {
     *held = (tidings_held){0};
     const int forked = tidings__observer_own(o);

@@ -7,8 +7,14 @@ static tidings__segment *s;
 static tidings_delivery d;
 static char large[600];
 
-static void begin(uint32_t flags) {
-    o = observer_with(fresh_center(), TIDINGS_OBSERVE_IN_PLACE | flags);
+static tidings_observer *in_place(tidings_center *of) {
+    tidings_observer *observer = observer_with(of, 0);
+    tidings_observer_in_place(observer, 0);
+    return observer;
+}
+
+static void begin(void) {
+    o = in_place(fresh_center());
     center = o->center;
     s = &center->segment;
     added(o, "a", 0);
@@ -32,7 +38,7 @@ static bool is_all(const void *payload, char letter) {
 }
 
 TEST(a_large_payload_is_delivered_where_it_lies) {
-    begin(0);
+    begin();
     post_large('x');
     CHECK_EQUAL(next_of(o, &d), 0);
     CHECK_EQUAL(d.flags, TIDINGS_DELIVERY_OWN | TIDINGS_DELIVERY_IN_PLACE);
@@ -44,7 +50,7 @@ TEST(a_large_payload_is_delivered_where_it_lies) {
 }
 
 TEST(the_next_call_releases_what_was_delivered) {
-    begin(0);
+    begin();
     post_large('x');
     CHECK_EQUAL(next_of(o, &d), 0);
     CHECK_EQUAL(next_of(o, &d), -EAGAIN);
@@ -53,7 +59,7 @@ TEST(the_next_call_releases_what_was_delivered) {
 }
 
 TEST(closing_an_observer_releases_what_was_delivered) {
-    begin(0);
+    begin();
     post_large('x');
     CHECK_EQUAL(next_of(o, &d), 0);
     tidings_observer_close(o);
@@ -61,7 +67,7 @@ TEST(closing_an_observer_releases_what_was_delivered) {
 }
 
 TEST(a_small_payload_is_copied_also_if_it_lies_in_a_chunk) {
-    begin(0);
+    begin();
     tidings_publisher *publisher = opened_publisher(center, "a");
     CHECK_EQUAL(tidings_post(publisher, "small", 5, NULL, NULL), 0);
     CHECK_EQUAL(tidings_state_set(publisher, "small", 5, NULL), 0);
@@ -73,8 +79,20 @@ TEST(a_small_payload_is_copied_also_if_it_lies_in_a_chunk) {
     CHECK_EQUAL(held(), 0);
 }
 
+TEST(a_payload_below_the_limit_is_copied) {
+    begin();
+    tidings_observer_in_place(o, sizeof large + 1);
+    post_large('x');
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(d.flags, TIDINGS_DELIVERY_OWN);
+    tidings_observer_in_place(o, sizeof large);
+    post_large('y');
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(d.flags, TIDINGS_DELIVERY_OWN | TIDINGS_DELIVERY_IN_PLACE);
+}
+
 TEST(a_held_payload_stays_when_its_record_is_evicted) {
-    begin(0);
+    begin();
     post_large('x');
     CHECK_EQUAL(next_of(o, &d), 0);
     const uint32_t chunk = chunk_of_delivery();
@@ -97,7 +115,7 @@ TEST(a_held_payload_stays_when_its_record_is_evicted) {
 }
 
 TEST(a_payload_is_held_once_and_only_the_latest) {
-    begin(0);
+    begin();
     tidings_held first, second;
     d.kind = TIDINGS_DELIVERY_MESSAGE;
     CHECK_EQUAL(tidings_hold(o, &d, &first), -EINVAL);
@@ -114,7 +132,7 @@ TEST(a_payload_is_held_once_and_only_the_latest) {
 }
 
 TEST(a_copied_payload_is_held_in_memory_of_the_process) {
-    begin(0);
+    begin();
     tidings_publisher *publisher = opened_publisher(center, "a");
     tidings_held held_payloads[2];
     for (uint32_t i = 0; i < 2; i++) {
@@ -132,7 +150,7 @@ TEST(a_copied_payload_is_held_in_memory_of_the_process) {
 }
 
 TEST(beyond_the_entries_of_a_row_payloads_are_copied) {
-    begin(0);
+    begin();
     tidings_held held_payloads[TIDINGS_HOLDS_MAX + 1];
     for (uint32_t i = 0; i <= TIDINGS_HOLDS_MAX; i++) {
         post_large((char)('a' + i % 26));
@@ -155,7 +173,7 @@ TEST(a_retained_value_is_delivered_in_place_and_stays_when_it_is_replaced) {
     memset(large, 'x', sizeof large);
     CHECK_EQUAL(tidings_state_set(publisher, large, sizeof large, NULL), 0);
     for (uint32_t i = 0; i < 300; i++) CHECK_EQUAL(tidings_post(publisher, "", 0, NULL, NULL), 0);
-    o = observer_with(center_of_value, TIDINGS_OBSERVE_IN_PLACE);
+    o = in_place(center_of_value);
     center = center_of_value;
     s = &center->segment;
     added(o, "a", TIDINGS_ADD_RETAINED);
@@ -172,7 +190,7 @@ TEST(a_retained_value_is_delivered_in_place_and_stays_when_it_is_replaced) {
 }
 
 TEST(a_payload_in_place_can_not_be_detached) {
-    begin(0);
+    begin();
     post_large('x');
     CHECK_EQUAL(next_of(o, &d), 0);
     void *memory;
@@ -183,7 +201,7 @@ TEST(a_payload_in_place_can_not_be_detached) {
 TEST(an_observer_without_write_access_receives_a_copy) {
     tidings_center *of_poster = fresh_center();
     of_poster->segment.observable = true;
-    o = observer_with(of_poster, TIDINGS_OBSERVE_IN_PLACE);
+    o = in_place(of_poster);
     center = of_poster;
     s = &center->segment;
     added(o, "a", 0);
@@ -196,7 +214,7 @@ TEST(an_observer_without_write_access_receives_a_copy) {
 }
 
 TEST(a_process_that_lost_its_entry_receives_a_copy) {
-    begin(0);
+    begin();
     post_large('x');
     s->participants[center->participant].instance += 2;
     CHECK_EQUAL(next_of(o, &d), 0);
