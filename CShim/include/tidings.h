@@ -544,8 +544,8 @@ int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_alloc
 
 /// From the next delivery on, the observer delivers each payload of `from` bytes or more *in place*, without a copy
 /// (TIDINGS_DELIVERY_IN_PLACE): `payload` points into the center. No poster writes there until the observer's next
-/// `tidings_next`, or until `tidings_release` (`tidings_hold`). If `from` is SIZE_MAX, the observer copies all payloads,
-/// as in the beginning. A payload of less than 4 KiB is copied in less time than it is held.
+/// `tidings_next`, or until `tidings_release` (`tidings_hold`). If `from` is SIZE_MAX, the observer copies all
+/// payloads, as in the beginning. A payload of less than 4 KiB is copied in less time than it is held.
 ///
 /// A payload is copied nevertheless if it has at most 200 bytes; if the process may not write to the center (a reader);
 /// if this handle of the center holds TIDINGS_HOLDS_MAX payloads already; if the notification leaves the ring at that
