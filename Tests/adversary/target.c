@@ -29,6 +29,7 @@ typedef struct own {
     uint64_t random;
     bool reads_only, lossless;
     uint8_t sum;
+    tidings_held held[2];
 } own;
 
 static uint64_t next_random(own *me) {
@@ -133,6 +134,11 @@ static void look(own *me, tidings_observer *observer, uint32_t times) {
         use_bytes(me, d.name, d.name_length + 1);
         use_bytes(me, d.subject, d.subject_length + 1);
         use_bytes(me, d.payload, d.size);
+        if (below(me, 4)) continue;
+        const uint32_t which = below(me, 2);
+        if (me->held[which].payload) use_bytes(me, me->held[which].payload, me->held[which].size);
+        RUN(me, tidings_release(&me->held[which]));
+        CALL(me, tidings_hold(observer, &d, &me->held[which]));
         use_bytes(me, d.subscriptions, d.subscription_count * sizeof d.subscriptions[0]);
     }
 }
@@ -140,6 +146,7 @@ static void look(own *me, tidings_observer *observer, uint32_t times) {
 static void observe(own *me, tidings_center *center) {
     tidings_observer *observer = NULL;
     if (CALL(me, tidings_observer_open(center, me->lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &observer)) != 0) return;
+    if (below(me, 2)) RUN(me, tidings_observer_in_place(observer, below(me, 2) ? 0 : 4096));
     if (below(me, 4) == 0)
         CALL(me, tidings_observer_seek(observer, below(me, 2) ? 0 : next_random(me) >> below(me, 64)));
     uint32_t subscriptions[4], count = 0;
@@ -163,6 +170,7 @@ static void observe(own *me, tidings_center *center) {
     if (count > 1 && below(me, 2)) CALL(me, tidings_observer_remove_many(observer, &subscriptions[1], count - 1));
     look(me, observer, 5);
     RUN(me, tidings_observer_close(observer));
+    for (uint32_t i = 0; i < 2; i++) RUN(me, tidings_release(&me->held[i]));
 }
 
 static void look_around(own *me, tidings_center *center) {
@@ -174,7 +182,9 @@ static void look_around(own *me, tidings_center *center) {
         tidings_participant_observers observers;
         if (CALL(me, tidings_participant(center, i, &participant)) == 0)
             use_bytes(me, participant.executable, strlen(participant.executable) + 1);
+        tidings_participant_holds holds;
         RUN(me, tidings_participant_observers_get(center, i, &observers));
+        RUN(me, tidings_participant_holds_get(center, i, &holds));
     }
     for (uint32_t i = 0; i < 300; i++) {
         tidings_name_info name;

@@ -128,7 +128,13 @@ static void observing_with(uint32_t flags) {
     BOUNDED(tidings_observer_add(observer, "one more", 8, NULL, 0, history, &subscription[3]));
     BOUNDED(tidings_observer_spin(observer, 0));
     BOUNDED(tidings_observer_lend(observer, 1, NULL, NULL));
-    for (int i = 0; i < 3; i++) BOUNDED(tidings_next(observer, 0, &delivery));
+    BOUNDED(tidings_observer_in_place(observer, 0));
+    tidings_held held;
+    for (int i = 0; i < 3; i++) {
+        BOUNDED(tidings_next(observer, 0, &delivery));
+        BOUNDED(tidings_hold(observer, &delivery, &held));
+        BOUNDED(tidings_release(&held));
+    }
     void *detached;
     BOUNDED(tidings_observer_detach(observer, &delivery, &detached));
     free(detached);
@@ -148,12 +154,14 @@ static void looking(void) {
     tidings_statistics statistics;
     tidings_participant_info participant;
     tidings_participant_observers observers;
+    tidings_participant_holds holds;
     tidings_name_info name;
     tidings_orphans orphans;
     BOUNDED(tidings_statistics_get(center, &statistics));
     for (uint32_t i = 0; i < 2; i++) {
         BOUNDED(tidings_participant(center, i, &participant));
         BOUNDED(tidings_participant_observers_get(center, i, &observers));
+        BOUNDED(tidings_participant_holds_get(center, i, &holds));
     }
     for (uint32_t i = 0; i < 4; i++) BOUNDED(tidings_name(center, i, &name));
     BOUNDED(tidings_orphans_get(center, &orphans));
@@ -406,6 +414,25 @@ static void of_chunks(void) {
                                                              i % 2 ? TIDINGS__CHUNK_OWNED : TIDINGS__CHUNK_RETAINED));
 }
 
+// Each chunk is of an evicted record and held, and the rows of holds are full.
+static void of_holds(void) {
+    fill_ring(NAME);
+    fill_ring(NAME);
+    tidings__segment *s = &center->segment;
+    OK(tidings__back_holds(s));
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++)
+        atomic_store(&s->chunk_words[i], tidings__chunk_word(0, 0, TIDINGS__CHUNK_IN_RING) | TIDINGS__CHUNK_HELD);
+    for (uint32_t i = 0; i < s->shape.participants; i++) {
+        uint64_t unused = 0;
+        (void)tidings__cas(&s->participants[i].instance, &unused, 1);
+        atomic_store(&s->holds[i].held_end, UINT64_MAX);
+        for (uint32_t at = 0; at < TIDINGS__HOLDS; at++)
+            // From the last row on, so that no search finds a hold early.
+            atomic_store(&s->holds[i].held[at], (s->shape.participants - 1 - i) * TIDINGS__HOLDS + at + 1);
+    }
+    atomic_store(&s->header->holds_used.word, UINT64_MAX);
+}
+
 // A value that is where it can't be found: each look at the ring ends at a chunk of another position.
 static void of_a_value_nowhere(void) {
     tidings__segment *s = &center->segment;
@@ -488,6 +515,7 @@ static const struct {
     {"observers ahead", of_observers_ahead, false},
     {"sleepers", of_sleepers, false},
     {"chunks", of_chunks, false},
+    {"holds", of_holds, true},
     {"a value nowhere", of_a_value_nowhere, true},
     {"reports", of_reports, true},
     {"calls", of_calls, true},

@@ -96,14 +96,14 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
             const uint32_t candidate = class->first + next;
             uint64_t word = tidings__acquire(&s->chunk_words[candidate]);
             const uint32_t state = tidings__chunk_state(word);
+            // Negative: evicted. The word holds 48 bits of a position, which is less than 2^47 away from `start`.
+            const int64_t distance = state == TIDINGS__CHUNK_IN_RING ? tidings__chunk_distance(word, start) : INT64_MIN;
             // Eviction does not free a held chunk.
-            if (state == TIDINGS__CHUNK_IN_RING &&
+            if (distance >= 0 &&
                 (__builtin_expect(!(word & TIDINGS__CHUNK_HELD), 1) || !seems_held(s, &held, candidate))) {
-                // Negative: evicted. The word holds 48 bits of a position, which is less than 2^47 away from `start`.
-                const int64_t distance = tidings__chunk_distance(word, start);
                 // The shortcut is tried only at the first chunk in the ring that is not free. Any chunks checked before
-                // it are being filled or retained. Relaxed: a stale `order` only decides whether to search all chunks.
-                const uint32_t trust = found.count == 0 && distance >= 0 ? tidings__relaxed(&turns->order[c]) : 0;
+                // it are being filled, retained or held. Relaxed: a stale `order` only decides whether to search all.
+                const uint32_t trust = found.count == 0 ? tidings__relaxed(&turns->order[c]) : 0;
                 if (trust && room_in_order(s, class, turn, next, start, room)) {
                     tidings__set_relaxed(&turns->order[c], trust - 1);
                     room->order = &turns->order[c];
@@ -117,8 +117,14 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
                 continue;
 #ifndef MUTANT_HELD_CHUNK_TAKEN  // Found by: interleaving holding
             // Invariant H3: after E (`start`) and the word. Invariant H4: so no hold of it begins any more.
-            if (__builtin_expect((word & TIDINGS__CHUNK_HELD) != 0, 0) && tidings__hold_found(s, candidate, word))
-                continue;
+            if (__builtin_expect((word & TIDINGS__CHUNK_HELD) != 0, 0)) {
+                // Once one is held, the list tells which others are: the rows are not read for each chunk.
+                if (held.read && tidings__chunk_set_has(&held.set, candidate)) continue;
+                if (tidings__hold_found(s, candidate, word)) {
+                    (void)seems_held(s, &held, candidate);
+                    continue;
+                }
+            }
 #endif
             // If backing a chunk has failed once, only chunks that already have memory are tried. A class has up to 512
             // chunks, and asking for memory for each one would be slow.

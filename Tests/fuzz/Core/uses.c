@@ -165,7 +165,9 @@ void use_look_around(tidings_center *center) {
     for (uint32_t i = 0; i <= statistics.participants_max && i < 16; i++) {
         tidings_participant_info participant;
         tidings_participant_observers observers;
+        tidings_participant_holds holds;
         tidings_participant_observers_get(center, i, &observers);
+        tidings_participant_holds_get(center, i, &holds);
         if (tidings_participant(center, i, &participant) == 0)
             MUST(memchr(participant.executable, 0, sizeof participant.executable) != NULL, i);
     }
