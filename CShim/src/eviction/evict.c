@@ -128,6 +128,19 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
     }
 }
 
+// The first position from `position` on that does not continue a run: most records have the same entries as the record
+// before them (`entries`, as in a route word), and are neither retained nor a report. Stops at `end`, and at a lap's
+// end.
+static inline uint64_t run_end(const tidings__segment *s, uint64_t position, uint64_t end, uint64_t entries) {
+    const uint64_t lap_end = (position | s->slot_mask) + 1;
+    if (end > lap_end) end = lap_end;
+    tidings__cell *cell = tidings__cell_at(s, position);
+    while (position < end && tidings__slot_plain(cell, position) &&
+           ((tidings__route(cell) ^ entries) & (TIDINGS__ROUTE_ENTRIES | SPECIAL)) == 0)
+        position++, cell++;
+    return position;
+}
+
 // Evicts the range in `ev`, or finds that another thread did so.
 static int evict_range(tidings_center *center, uint64_t ev) {
     tidings__segment *s = &center->segment;
@@ -141,10 +154,14 @@ static int evict_range(tidings_center *center, uint64_t ev) {
 #endif
     tallies t;
     t.used = t.valid = t.retained = t.reported = 0;
-    uint64_t entries = 0;  // of the current run, as in a route word: consecutive records often have the same name
+    uint64_t entries = 0;  // of the current run
     uint32_t run = 0;
     bool revoked = false;
-    for (uint64_t position = start; position < end; position++) {
+    for (uint64_t position = start;; position++) {
+        const uint64_t ended = run_end(s, position, end, entries);
+        run += (uint32_t)(ended - position);
+        position = ended;
+        if (position >= end) break;
         const tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state status = tidings__slot_status(s, position);
         if (status == TIDINGS__CLAIMED) {
@@ -163,17 +180,14 @@ static int evict_range(tidings_center *center, uint64_t ev) {
         }
         if (status != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(cell);
-        // Most records continue the run, and are neither retained nor a report.
-        if (__builtin_expect(((route ^ entries) & (TIDINGS__ROUTE_ENTRIES | SPECIAL)) != 0, 0)) {
-            if ((route & TIDINGS__ROUTE_ENTRIES) != entries) {
-                tally_run(&t, entries, run);
-                entries = route & TIDINGS__ROUTE_ENTRIES;
-                run = 0;
-            }
-            const uint32_t flags = tidings__route_flags(route);
-            if (flags & TIDINGS__RECORD_RETAIN) t.retained_at[t.retained++] = position;
-            if (flags & REPORTS) note_report(&t, cell, position, flags);
+        if ((route & TIDINGS__ROUTE_ENTRIES) != entries) {
+            tally_run(&t, entries, run);
+            entries = route & TIDINGS__ROUTE_ENTRIES;
+            run = 0;
         }
+        const uint32_t flags = tidings__route_flags(route);
+        if (flags & TIDINGS__RECORD_RETAIN) t.retained_at[t.retained++] = position;
+        if (flags & REPORTS) note_report(&t, cell, position, flags);
         run++;
     }
     tally_run(&t, entries, run);

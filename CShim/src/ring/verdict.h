@@ -15,25 +15,28 @@ typedef enum tidings__slot_state {
 // The status of `position`. A copy made after VALID may be used only if `tidings__slot_valid_after_copy` is true after
 // the last byte was copied.
 tidings__slot_state tidings__slot_status_slow(const tidings__segment *s, uint64_t position);
-static inline tidings__slot_state tidings__slot_status(const tidings__segment *s, uint64_t position) {
-    // Fast path, the most frequent case: the position is committed, and no revoker has opened a verdict for it.
-    tidings__cell *cell = tidings__cell_at(s, position);
+// The most frequent case: `cell` holds `position` committed, and no revoker has opened a verdict for it.
+static inline bool tidings__slot_plain(const tidings__cell *cell, uint64_t position) {
 #ifdef MUTANT_OBSERVER_IGNORES_VERDICT  // Found by: interleaving two_and_two
-    if (tidings__c_is(tidings__acquire(&cell->commit), position)) return TIDINGS__VALID;
+    if (tidings__c_is(tidings__acquire(&cell->commit), position)) return true;
 #endif
-    if (__builtin_expect(tidings__c_is(tidings__acquire(&cell->commit), position), 1) &&
-        __builtin_expect(tidings__acquire(&cell->verdict) >> 2 != position, 1))
-        return TIDINGS__VALID;
+    return __builtin_expect(tidings__c_is(tidings__acquire(&cell->commit), position), 1) &&
+           __builtin_expect(tidings__acquire(&cell->verdict) >> 2 != position, 1);
+}
+static inline tidings__slot_state tidings__slot_status(const tidings__segment *s, uint64_t position) {
+    if (tidings__slot_plain(tidings__cell_at(s, position), position)) return TIDINGS__VALID;
     return tidings__slot_status_slow(s, position);
 }
 
-// True if the slot has not been claimed for a later lap. Call after the last byte was read.
-static inline bool tidings__slot_valid_after_copy(const tidings__segment *s, uint64_t position) {
+// True if the slot has not been claimed for a later lap than `lap`. Call after the last byte was read.
+static inline bool tidings__slot_has_lap(const tidings__cell *cell, uint64_t lap) {
     // Invariant R8: the acquire fence orders the loads of the bytes before the load of W, so that load may be relaxed.
     // A poster changes W before it changes a byte (release fence after the claim).
     tidings__fence_acquire();
-    return tidings__lap_ahead(tidings__relaxed(&tidings__cell_at(s, position)->claim), tidings__lap_at(s, position)) ==
-           0;
+    return tidings__w_lap(tidings__relaxed(&cell->claim)) == lap;
+}
+static inline bool tidings__slot_valid_after_copy(const tidings__segment *s, uint64_t position) {
+    return tidings__slot_has_lap(tidings__cell_at(s, position), tidings__lap_at(s, position));
 }
 
 // Ends the wait for a claimed position: afterwards it is VALID, VOID or LAPPED. Only if a peer has damaged the cell, it
