@@ -90,14 +90,11 @@ typedef struct tidings__16 {
 static inline void tidings__move(uint8_t *to, const uint8_t *from, size_t size) {
     for (size_t i = 0; i < size; i += 16) *(tidings__16 *)(to + i) = *(const tidings__16 *)(from + i);
 }
-static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {
-    uint8_t *to = (uint8_t *)body;
-    const uint8_t *from = bytes;
+static inline void tidings__copy(uint8_t *to, const uint8_t *from, size_t size) {
     if (size >= 64) {
-        for (; size > 64; size -= 64, to += 64, from += 64) tidings__move(to, from, 64);
-        to -= 64 - size;
-        from -= 64 - size;
-        tidings__move(to, from, 64);
+        const size_t last = size - 64;
+        for (size_t done = 0; done < last; done += 64) tidings__move(to + done, from + done, 64);
+        tidings__move(to + last, from + last, 64);
     } else if (size >= 32) {
         tidings__move(to, from, 32);
         tidings__move(to + size - 32, from + size - 32, 32);
@@ -114,16 +111,16 @@ static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes
         for (size_t i = 0; i < size; i++) to[i] = from[i];
     }
 }
+static inline void tidings__body_write(_Atomic uint64_t *body, const void *bytes, size_t size) {
+    tidings__copy((uint8_t *)body, bytes, size);
+}
+static inline void tidings__body_read(const _Atomic uint64_t *body, void *bytes, size_t size) {
+    tidings__copy(bytes, (const uint8_t *)body, size);
+}
 // Moves units of 16 bytes. So if `words` is odd, `text` and `body` must have room for one more word.
 static inline void tidings__text_write(_Atomic uint64_t *body, const uint64_t *text, size_t words) {
 #pragma GCC unroll 1
     for (size_t i = 0; i < words; i += 2) *(tidings__16 *)(void *)&body[i] = *(const tidings__16 *)&text[i];
-}
-// Moves units of 16 bytes. So `bytes` must have room up to the next multiple of 16.
-static inline void tidings__body_read(const _Atomic uint64_t *body, void *bytes, size_t size) {
-    const uint8_t *from = (const uint8_t *)body;
-    for (size_t done = 0; done < size; done += 16)
-        *(tidings__16 *)((uint8_t *)bytes + done) = *(const tidings__16 *)(from + done);
 }
 #endif
 

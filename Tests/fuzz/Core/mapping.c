@@ -228,10 +228,10 @@ uint32_t __wrap_tidings__names_there(tidings__segment *segment, uint32_t count) 
 // MARK: Copies
 
 // A cell's neighbours are read by others at any time, so no fence can tell a copy that runs on into them. It begins in
-// a body and ends there, or with the 16 bytes (tidings__body_read) of which the first are there.
+// a body and ends there.
 static void within_body(const tidings__segment *s, uint64_t offset, size_t size) {
     const uint64_t in = (offset - s->geometry.cells) % sizeof(tidings__cell);
-    MUST(in >= offsetof(tidings__cell, body) && in + size <= sizeof(tidings__cell) + 8, in + size);
+    MUST(in >= offsetof(tidings__cell, body) && in + size <= sizeof(tidings__cell), in + size);
 }
 
 void *__wrap___asan_memcpy(void *to, const void *from, size_t size) {
