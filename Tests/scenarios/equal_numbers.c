@@ -45,7 +45,8 @@ void a_death_elsewhere_leaves_an_equal_numbers_claim_alone(void) {
         CHECK(owner == 1, "claims as %x", owner);
         _Atomic uint64_t hint = 0;
         tidings__claim claim;
-        while (tidings__claim_next(s, &hint, owner, thread, true, &(uint32_t){0}, &claim) != 0)
+        const tidings__claimant by = {s, thread, &hint, owner, true};
+        while (tidings__claim_next(&by, &(uint32_t){0}, &claim) != 0)
             OK(tidings__make_room(center, hint, &(uint32_t){0}));
         const uint64_t ours = atomic_load(&claim.cell->claim);
         kill_and_reap(elsewhere);

@@ -17,8 +17,8 @@ static pipe_pair ready;
 static uint64_t claims_as_foreign(tidings_center *own) {
     _Atomic uint64_t hint = 0;
     tidings__claim claim;
-    while (tidings__claim_next(&own->segment, &hint, TIDINGS__W_FOREIGN | own->participant, tidings__thread_self(),
-                               true, &(uint32_t){0}, &claim) != 0) {
+    const tidings__claimant by = {&own->segment, NULL, &hint, (uint32_t)TIDINGS__W_FOREIGN | own->participant, true};
+    while (tidings__claim_next(&by, &(uint32_t){0}, &claim) != 0) {
         const int result = tidings__make_room(own, hint, &(uint32_t){0});
         CHECK(result == 0 || result == -EAGAIN, "%d", result);
     }

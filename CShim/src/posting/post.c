@@ -1,6 +1,5 @@
 // The post path: claim a position, write the record, wake observers, commit. design/1-ring.md.
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 
 #include "center/center.h"
@@ -11,18 +10,15 @@
 #include "eviction/pending_claim.h"
 #include "platform/clock.h"
 #include "platform/error.h"
-#include "platform/futex.h"
 #include "posting/notice.h"
 #include "posting/payload_chunk.h"
 #include "posting/publisher.h"
-#include "registry/doorbell.h"
+#include "posting/wake.h"
 #include "registry/prefixes.h"
 #include "ring/chunk.h"
 #include "ring/verdict.h"
 
-// Wakes observers of the name with its subject, of all names, and of prefixes. Must follow the claim: an observer that
-// joined a prefix before G was read is then found.
-static __attribute__((noinline)) uint32_t wake_others(const tidings_publisher *publisher, uint64_t resolved) {
+uint32_t tidings__wake_others(const tidings_publisher *publisher, uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
     uint32_t woken = 0, entry = tidings__resolved_subject(resolved);
     tidings__name *name = entry ? tidings__name_at(s, entry) : NULL;
@@ -34,23 +30,6 @@ static __attribute__((noinline)) uint32_t wake_others(const tidings_publisher *p
                                             publisher->key.name_length)) != TIDINGS__NAME_NONE)
         woken += tidings__ring_members(s, &s->names[entry]);
     return woken;
-}
-
-// Wakes all sleeping observers that the result `resolved` names. Returns how many the asleep map shows.
-static inline __attribute__((always_inline)) uint32_t wake(const tidings_publisher *publisher, uint64_t resolved) {
-    tidings__segment *s = &publisher->center->segment;
-    tidings__name *name = tidings__name_at(s, (uint32_t)resolved);
-    uint32_t woken = name ? tidings__ring_members(s, name) : 0;
-    if (__builtin_expect(resolved >> 32 != 0, 0)) woken += wake_others(publisher, resolved);
-    return woken;
-}
-
-// After many wake-ups, the observers that were woken first sleep on the claim until the commit. They check the slot
-// again after at most a sixteenth of the revoke timeout; this wake-up is sooner. Not in an observable center: any
-// number of readers can sleep on the claim, and the poster would wake them all.
-#define MANY_WOKEN 4
-static inline void wake_claim_waiters(const tidings__claim *claim, uint32_t woken) {
-    if (__builtin_expect(woken > MANY_WOKEN, 0)) tidings__futex_wake(tidings__claim_futex(claim->cell), INT_MAX);
 }
 
 // Positions that one post checks. More than one, so that this process catches up with the posts of other posters. It
@@ -97,18 +76,16 @@ static __attribute__((noinline)) int make_room(tidings_center *center, uint32_t 
     return error == -EAGAIN ? tidings__held_back(center, holder, deadline, passed) : error;
 }
 
-static __attribute__((noinline)) int claim_position(tidings_center *center, uint32_t owner, tidings__thread *thread,
-                                                    uint64_t deadline, bool followed, tidings__claim *claim) {
+static __attribute__((noinline)) int claim_position(tidings_center *center, tidings__thread *thread, uint32_t owner,
+                                                    bool followed, uint64_t deadline, tidings__claim *claim) {
+    const tidings__claimant by = {&center->segment, thread, &center->hint, owner, followed};
     for (uint32_t held = 0, passed = 0;;) {
-        int error = tidings__claim_next(&center->segment, &center->hint, owner, thread, followed, &held, claim);
+        int error = tidings__claim_next(&by, &held, claim);
         if (__builtin_expect(error == 0, 1)) return 0;
         error = make_room(center, owner, thread, deadline, error, &passed);
         if (error) return error;
     }
 }
-
-// Mask for the poster word of a record whose name is in a name entry.
-#define WITHOUT_NAME (~(UINT64_C(0xff) << 56))
 
 static int begin(tidings_publisher *publisher, tidings__thread *thread, size_t size) {
     tidings_center *center = publisher->center;
@@ -234,14 +211,17 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     tidings__claim *claim = &at->claim;
     tidings__segment *s = &center->segment;
     const bool in_chunk = !plain && p->chunk != TIDINGS__NO_CHUNK;
-    // Relaxed, and possibly stale: used only as a prefetch hint.
-    const bool followed = tidings__relaxed(&publisher->resolved) != 0;
+    // `resolved` is loaded relaxed, and possibly stale: used only as a prefetch hint.
+    const tidings__claimant by = {.segment = s,
+                                  .thread = p->thread,
+                                  .hint = &center->hint,
+                                  .owner = p->owner,
+                                  .followed = tidings__relaxed(&publisher->resolved) != 0};
     int error = 0;
-    if (__builtin_expect(
-            !tidings__claim_usual(s, &center->hint, tidings__oldest(s), p->owner, p->thread, followed, claim), 0)) {
+    if (__builtin_expect(!tidings__claim_usual(&by, tidings__oldest(s), claim), 0)) {
         tidings__claim searched;  // only its address is taken: `claim` can stay in registers
-        error = claim_position(center, p->owner, p->thread, plain ? tidings__deadline(p->options) : at->deadline,
-                               followed, &searched);
+        error = claim_position(center, p->thread, p->owner, by.followed,
+                               plain ? tidings__deadline(p->options) : at->deadline, &searched);
         if (error) return error;
         *claim = searched;
     }
@@ -276,11 +256,12 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     // Invariant N3: the record carries the number of its name's entry. The name's text is left out then; a chunk always
     // has it.
     const bool named = in_chunk || name == TIDINGS__NAME_NONE;
-    const tidings__record_header header = {
-        p->time, (notice ? notice->pid : center->pid) | p->size,
-        (notice ? notice->poster : center->poster) | (named ? publisher->poster : publisher->poster & WITHOUT_NAME),
-        tidings__route_word(name, tidings__resolved_subject(resolved), plain ? 0 : p->flags,
-                            p->options ? p->options->format : 0)};
+    const tidings__record_header header = {p->time, (notice ? notice->pid : center->pid) | p->size,
+                                           (notice ? notice->poster : center->poster) |
+                                               (named ? publisher->poster : publisher->poster & TIDINGS__WITHOUT_NAME),
+                                           tidings__route_word(name, tidings__resolved_subject(resolved),
+                                                               plain ? 0 : p->flags,
+                                                               p->options ? p->options->format : 0)};
     tidings__header_write(cell, header);
     if (in_chunk) {
         fill_chunk(p, claim, &header);
@@ -291,7 +272,7 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
 #endif
         body += tidings__round8(p->size) / 8;
         if (named) {
-#ifndef MEASURE_WITHOUT_NAME  // Measured by: Benchmarks/Regressions/without
+#ifndef MEASURE_TIDINGS__WITHOUT_NAME  // Measured by: Benchmarks/Regressions/without
             tidings__text_write(body, publisher->text, publisher->name_words + publisher->subject_words);
 #endif
         } else {
@@ -300,12 +281,12 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     }
 #ifdef MUTANT_RING_AFTER_COMMIT  // Found by: interleaving dead_poster; fault-injection a_small_post
     const bool committed = tidings__commit(claim, p->owner, p->thread);
-    if (resolved) at->woken = wake(publisher, resolved);
+    if (resolved) at->woken = tidings__wake(publisher, resolved);
     return committed ? 0 : AGAIN;
 #endif
     // Invariant W2: wakes before the commit. If this poster dies before its commit, no record is owed; if it dies after
     // it, all observers have been woken.
-    if (resolved) at->woken = wake(publisher, resolved);
+    if (resolved) at->woken = tidings__wake(publisher, resolved);
     if (!plain && s->observable) tidings__publisher_wake_readers(publisher);
     return __builtin_expect(tidings__commit(claim, p->owner, p->thread), 1) ? 0 : AGAIN;
 }
@@ -326,7 +307,7 @@ static __attribute__((noinline)) int post_anew(const posting *p, uint32_t entry,
     if (center->segment.observable)
         watch_for_readers(center, at.claim.position);
     else
-        wake_claim_waiters(&at.claim, at.woken);
+        tidings__wake_claim_waiters(at.claim.cell, at.woken);
     if (sequence) *sequence = at.claim.position;
     return 0;
 }
@@ -416,7 +397,7 @@ int tidings_post(tidings_publisher *publisher, const void *payload, size_t size,
     tidings__fence_compiler();
     thread->inside--;
     if (__builtin_expect(error != 0, 0)) return error;
-    wake_claim_waiters(&at.claim, at.woken);
+    tidings__wake_claim_waiters(at.claim.cell, at.woken);
     if (sequence) *sequence = at.claim.position;
     return 0;
 }

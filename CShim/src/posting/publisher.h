@@ -28,6 +28,9 @@ struct tidings_publisher {
 // Internal post option: with TIDINGS_POST_RETAIN, clears the retained value.
 #define TIDINGS__POST_CLEAR 0x80u
 
+// Mask for the poster word of a record whose name is in a name entry.
+#define TIDINGS__WITHOUT_NAME (~(UINT64_C(0xff) << 56))
+
 #define TIDINGS__RESOLVED_AT_BUSY UINT64_MAX
 #define TIDINGS__RESOLVED_AT_NEVER (UINT64_MAX - 1)  // no G yet
 #define TIDINGS__RESOLVED_ALL (UINT64_C(1) << 63)

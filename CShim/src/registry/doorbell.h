@@ -47,16 +47,21 @@ void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer);
 // Wakes all sleeping members of an entry. Returns how many of its members the asleep map shows.
 uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name);
 
-// The same, fast if no member sleeps: one load for the entry, and two for each word of `members` that is in use. The
-// map is read relaxed: the claim's full barrier orders these loads.
-static inline uint32_t tidings__ring_members(const tidings__segment *s, tidings__name *name) {
+// True if the asleep map shows a member of the entry: one load for the entry, and two for each word of `members` that
+// is in use. The map is read relaxed: the claim's full barrier orders these loads.
+static inline bool tidings__some_asleep(const tidings__segment *s, const tidings__name *name) {
     for (uint32_t words = tidings__member_words(name); words; words &= words - 1) {
         uint32_t word = (uint32_t)__builtin_ctz(words);
         if (__builtin_expect((tidings__relaxed(&name->members[word]) & tidings__relaxed(&s->header->asleep[word])) != 0,
                              0))
-            return tidings__ring_asleep(s, name);
+            return true;
     }
-    return 0;
+    return false;
+}
+
+// `tidings__ring_asleep`, fast if no member sleeps.
+static inline uint32_t tidings__ring_members(const tidings__segment *s, tidings__name *name) {
+    return __builtin_expect(tidings__some_asleep(s, name), 0) ? tidings__ring_asleep(s, name) : 0;
 }
 
 // The least number of members of a name, and of sleepers in one word of the asleep map, for a wake group. From this

@@ -1,8 +1,9 @@
 // The search for a position to claim, and the rare ends of a claim: its owner has died, or abandons it.
 #include "ring/claim.h"
 
-int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint, uint32_t owner, tidings__thread *thread,
-                        bool followed, uint32_t *held, tidings__claim *claim) {
+int tidings__claim_next(const tidings__claimant *by, uint32_t *held, tidings__claim *claim) {
+    const tidings__segment *s = by->segment;
+    _Atomic uint64_t *hint = by->hint;
 #ifdef MUTANT_POSITION_BEFORE_CLAIM  // Found by: fault-injection a_small_post
     // Takes a position from a shared counter, before the slot says that the position is taken.
     static _Thread_local uint64_t ticket = UINT64_MAX;
@@ -77,8 +78,8 @@ int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint, uint3
             steps = 1;
             continue;
         }
-        if (tidings__claim_cell(s, cell, position, (uint32_t)(lap << 1 | (~c & 1)), w, owner, thread, followed, hint,
-                                claim)) {
+        if (tidings__claim_cell(by, by->owner, cell, position, (uint32_t)(lap << 1 | (~c & 1)), w, claim)) {
+            tidings__claim_noted(by, position);
 #ifdef MUTANT_POSITION_BEFORE_CLAIM
             ticket = UINT64_MAX;
 #endif

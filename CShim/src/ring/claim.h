@@ -37,29 +37,38 @@ static inline void tidings__pending_clear(tidings__thread *thread) {
 #endif
 }
 
-// Takes `cell` for `position`: makes the owner's claim the cell's W, which is still `w`. `upper`: the upper half of the
-// new W, the lap and the phase. False: W has changed. `followed`: true if the posted name probably has observers. May
-// be wrong: it only controls prefetches.
-static inline __attribute__((always_inline)) bool tidings__claim_cell(const tidings__segment *s, tidings__cell *cell,
-                                                                      uint64_t position, uint32_t upper, uint64_t w,
-                                                                      uint32_t owner, tidings__thread *thread,
-                                                                      bool followed, _Atomic uint64_t *hint,
+// What a thread claims with.
+typedef struct tidings__claimant {
+    const tidings__segment *segment;
+    tidings__thread *thread;  // unused by a foreign claim
+    _Atomic uint64_t *hint;   // where the search starts; the position after the claim on success
+    uint32_t owner;           // a TID, or TIDINGS__W_FOREIGN with a participant index
+    // True if the posted name probably has observers. May be wrong: it only controls prefetches.
+    bool followed;
+} tidings__claimant;
+
+// Takes `cell` for `position`: makes the claim the cell's W, which is still `w`. `upper`: the upper half of the new W,
+// the lap and the phase. `owner`: that of `by`, here and below a parameter because some callers know its kind. False: W
+// has changed.
+static inline __attribute__((always_inline)) bool tidings__claim_cell(const tidings__claimant *by, uint32_t owner,
+                                                                      tidings__cell *cell, uint64_t position,
+                                                                      uint32_t upper, uint64_t w,
                                                                       tidings__claim *claim) {
 #ifdef MUTANT_PHASE_NOT_FLIPPED  // Found by: interleaving three_laps
     upper ^= 1;
 #endif
     // Prefetches the record's second line while the claim waits for the first one. Also prefetches a cell that a later
     // post will use. Fetching a line from the core that read it takes 100 ns. A locked instruction can't hide that, but
-    // a request made this early can. (8 to 32 cells ahead are equally good.) If no observer has read the lines, this
-    // core still owns them, and the prefetch would cost a twentieth of a post for nothing.
-    if (followed) {
+    // a request made this early can. (8 to 32 cells ahead are equally good. At the ring's end the prefetch is in vain.)
+    // If no observer has read the lines, this core still owns them, and the prefetch would cost a twentieth of a post
+    // for nothing.
+    if (by->followed) {
         tidings__prefetch_own((char *)cell + TIDINGS__LINE);
-        char *upcoming = (char *)tidings__cell_at(s, position + 16);
-        tidings__prefetch_own(upcoming);
-        tidings__prefetch_own(upcoming + TIDINGS__LINE);
+        tidings__prefetch_own((char *)cell + 16 * sizeof *cell);
+        tidings__prefetch_own((char *)cell + 16 * sizeof *cell + TIDINGS__LINE);
     }
 #ifndef MUTANT_PENDING_SET_AFTER_CLAIM  // Found by: interleaving dead_poster
-    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
+    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(by->thread, &cell->claim);
 #endif
 #ifdef MEASURE_WITHOUT_LOCKED_CLAIM  // Measured by: Benchmarks/Regressions/without
     tidings__set_relaxed(&cell->claim, (uint64_t)upper << 32 | owner);
@@ -69,64 +78,73 @@ static inline __attribute__((always_inline)) bool tidings__claim_cell(const tidi
 #endif
     tidings__barrier_after_rmw();
 #ifdef MUTANT_PENDING_SET_AFTER_CLAIM
-    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(thread, &cell->claim);
+    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_set(by->thread, &cell->claim);
 #endif
     claim->cell = cell;
     claim->position = position;
     claim->phase = upper & 1;
-    tidings__set_relaxed(hint, position + 1);
-    // Only every 64th position: each store to a contended line delays the commit that follows. Relaxed: a stale hint
-    // costs a longer walk.
-#ifndef MUTANT_POSITION_BEFORE_CLAIM
-    if (__builtin_expect(position % 64 == 0, 0)) tidings__set_relaxed(&s->header->frontier_hint.word, position + 1);
-#endif
     return true;
 }
 
-// Claims the next position for `owner`: a TID, or TIDINGS__W_FOREIGN with a participant index. A foreign claim is not
-// announced to the kernel through `thread`.
-// - `hint`: where the search starts; the position after the claim on success.
-// - `followed`: as in `tidings__claim_cell`.
-// - `held`: counts the busy slots that this claim skipped. The caller sets it to 0 before a claim's first call.
+// Notes that `position` is claimed, for the next claims of this process and of others.
+static inline void tidings__claim_noted(const tidings__claimant *by, uint64_t position) {
+    tidings__set_relaxed(by->hint, position + 1);
+    // Only every 64th position: each store to a contended line delays the commit that follows. Relaxed: a stale hint
+    // costs a longer walk.
+#ifndef MUTANT_POSITION_BEFORE_CLAIM
+    if (__builtin_expect(position % 64 == 0, 0))
+        tidings__set_relaxed(&by->segment->header->frontier_hint.word, position + 1);
+#endif
+}
+
+// Claims the next position for `by`. `held` counts the busy slots that this claim skipped. The caller sets it to 0
+// before a claim's first call.
 //
 // Returns 0 or:
-// - -EAGAIN: the ring is full; evict until `*hint` can be claimed, then call again.
+// - -EAGAIN: the ring is full; evict until the position at the hint can be claimed, then call again.
 // - -EBADMSG: the ring contradicts itself.
 // - -EBUSY: `*held` exceeds the number of slots.
-int tidings__claim_next(const tidings__segment *s, _Atomic uint64_t *hint, uint32_t owner, tidings__thread *thread,
-                        bool followed, uint32_t *held, tidings__claim *claim);
+int tidings__claim_next(const tidings__claimant *by, uint32_t *held, tidings__claim *claim);
 
-// The same for the usual case, in half as many instructions: the position at `*hint` is the next one, and its cell is
-// free. `start`: E of an EV that was loaded before (invariant R5). Otherwise returns false; then call
-// `tidings__claim_next`.
-static inline __attribute__((always_inline)) bool tidings__claim_usual(const tidings__segment *s,
-                                                                       _Atomic uint64_t *hint, uint64_t start,
-                                                                       uint32_t owner, tidings__thread *thread,
-                                                                       bool followed, tidings__claim *claim) {
-#ifdef MUTANT_POSITION_BEFORE_CLAIM
-    return false;
-#endif
-    const uint64_t position = tidings__relaxed(hint);
-    if (position - start > s->slot_mask) return false;
-    tidings__cell *cell = tidings__cell_at(s, position);
+// Claims `position` in its `cell` if the cell is free and has the lap before, as most are, in half as many
+// instructions. Otherwise returns false; then call `tidings__claim_next`. `before`: twice the lap before. The position
+// is less than E + N, with E of an EV that was loaded before (invariant R5). The caller calls `tidings__claim_noted`,
+// before another claim of its thread.
+static inline __attribute__((always_inline)) bool tidings__claim_free(const tidings__claimant *by, uint32_t owner,
+                                                                      tidings__cell *cell, uint64_t position,
+                                                                      uint32_t before, tidings__claim *claim) {
     const uint64_t w = tidings__acquire(&cell->claim), c = tidings__acquire(&cell->commit);
     // W has the lap before this one, and the phase of C. Otherwise the position is claimed, or its cell is in use: the
     // owner's death may still have freed it.
     const uint32_t upper = (uint32_t)(w >> 32);
-    if (upper != (uint32_t)((position >> s->slot_shift) << 1 | (c & 1))) return false;
+    if (upper != (before | (c & 1))) return false;
     if (tidings__acquire(&cell->verdict) == ((c >> 1) << 2 | TIDINGS__V_DEAD)) return false;
     // The next lap, and the other phase.
-    return tidings__claim_cell(s, cell, position, (upper ^ 1) + 2, w, owner, thread, followed, hint, claim);
+    return tidings__claim_cell(by, owner, cell, position, (upper ^ 1) + 2, w, claim);
+}
+
+// The same for the position at the hint. `start`: E of an EV that was loaded before.
+static inline __attribute__((always_inline)) bool tidings__claim_usual(const tidings__claimant *by, uint64_t start,
+                                                                       tidings__claim *claim) {
+#ifdef MUTANT_POSITION_BEFORE_CLAIM
+    return false;
+#endif
+    const tidings__segment *s = by->segment;
+    const uint64_t position = tidings__relaxed(by->hint);
+    if (position - start > s->slot_mask) return false;
+    if (!tidings__claim_free(by, by->owner, tidings__cell_at(s, position), position,
+                             (uint32_t)(position >> s->slot_shift << 1), claim))
+        return false;
+    tidings__claim_noted(by, position);
+    return true;
 }
 
 // Commits the record in the claimed cell. True: the record is delivered at that position. False: the position was
 // revoked meanwhile and is delivered to no observer, so the caller must post again at a new position. In both cases the
-// caller must not use the cell any more.
-static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tidings__thread *thread) {
+// caller must not use the cell any more. Invariant R9: the pending word still points to W. The caller clears it, or
+// sets it for its next claim.
+static inline bool tidings__commit_pending(const tidings__claim *claim) {
     tidings__cell *cell = claim->cell;
-#ifdef MUTANT_PENDING_CLEARED_BEFORE_COMMIT  // Found by: interleaving dead_poster
-    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
-#endif
     // Invariant R6: release, so the record is written before C.
     tidings__set_release(&cell->commit, tidings__c_of(claim->position, claim->phase));
     // The store of C must come before the load of V. If this process is registered, the revoker's membarrier ensures
@@ -141,12 +159,21 @@ static inline bool tidings__commit(tidings__claim *claim, uint32_t owner, tiding
     bool counts = __builtin_expect(tidings__acquire(&cell->verdict) >> 2 != claim->position, 1) ||
                   tidings__verdict_of_owner(cell, claim->position);
 #endif
-    // Must come after the verdict was read: if the thread dies before this, the kernel's mark frees the slot whatever
-    // the verdict was.
-    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
 #ifdef MUTANT_OWNER_IGNORES_REVOCATION  // Found by: fault-injection a_revoked_post
     counts = true;
 #endif
+    return counts;
+}
+
+// The same, and clears the pending word.
+static inline bool tidings__commit(const tidings__claim *claim, uint32_t owner, tidings__thread *thread) {
+#ifdef MUTANT_PENDING_CLEARED_BEFORE_COMMIT  // Found by: interleaving dead_poster
+    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
+#endif
+    const bool counts = tidings__commit_pending(claim);
+    // Must come after the verdict was read: if the thread dies before this, the kernel's mark frees the slot whatever
+    // the verdict was.
+    if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
     return counts;
 }
 

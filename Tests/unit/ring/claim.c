@@ -9,8 +9,12 @@ static _Atomic uint64_t hint;
 static uint32_t held;
 static tidings__claim claim;
 
+static tidings__claimant claimant(const tidings__segment *s) {
+    return (tidings__claimant){s, &thread, &hint, UNIT_OWNER, true};
+}
 static int claim_next(const tidings__segment *s) {
-    return tidings__claim_next(s, &hint, UNIT_OWNER, &thread, true, &held, &claim);
+    const tidings__claimant by = claimant(s);
+    return tidings__claim_next(&by, &held, &claim);
 }
 
 TEST(the_first_claim_gets_position_0_and_tells_the_kernel_its_word) {
@@ -59,7 +63,8 @@ TEST(each_claim_of_a_slot_flips_the_phase) {
 }
 
 static bool claim_usual(const tidings__segment *s) {
-    return tidings__claim_usual(s, &hint, tidings__oldest(s), UNIT_OWNER, &thread, true, &claim);
+    const tidings__claimant by = claimant(s);
+    return tidings__claim_usual(&by, tidings__oldest(s), &claim);
 }
 
 TEST(the_usual_claim_is_the_claim_that_the_search_makes) {
