@@ -356,6 +356,27 @@ typedef struct tidings_post_options {
 int tidings_post(tidings_publisher *publisher, const void *payload, size_t size, const tidings_post_options *options,
                  uint64_t *sequence);
 
+/// A payload of `tidings_post_many`.
+typedef struct tidings_payload {
+    const void *bytes;
+    size_t size;
+} tidings_payload;
+
+/// Posts `count` notifications in the order of `payloads`, as `tidings_post` posts each, at a lower price: up to 256 of
+/// them share one reading of the clock, and so one `posted_at_ns`. Each has its own position, and is delivered as soon
+/// as it is posted. Notifications of other threads and processes may stand between two of them. A process that is
+/// killed in this call has posted the first ones, and delays no other process.
+///
+/// If one can't be posted, the call returns that error, as `tidings_post` does, and the later ones are not posted.
+/// `posted` (or NULL) receives how many were posted, with and without an error. `sequences` (or NULL) has room for
+/// `count` positions, and receives those of the posted ones. `options` hold for each; `options->timeout_ns` begins anew
+/// for each.
+///
+/// Async-signal-safe under the conditions of `tidings_post`.
+/// Bound and waiting: as `tidings_post`, for each of them.
+int tidings_post_many(tidings_publisher *publisher, const tidings_payload *payloads, size_t count,
+                      const tidings_post_options *options, size_t *posted, uint64_t *sequences);
+
 /// Memory of the center to build a payload in, private to the caller until it is posted. Two threads can't share one.
 typedef struct tidings_reservation {
     void *bytes;        ///< write the payload here
