@@ -540,6 +540,22 @@ typedef struct tidings_delivery {
 /// until it is revoked.
 int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
 
+#define TIDINGS_NEXT_MANY_MAX 64u  ///< the most deliveries of one call
+
+/// Takes the next delivery as `tidings_next` does, and the ones after it that are already there, at a lower price: up to
+/// `count` together, and up to TIDINGS_NEXT_MANY_MAX. Returns how many; 0 if `count` is 0; or an error of
+/// `tidings_next`.
+///
+/// All of them stay valid until the observer's next call. The call takes several only of messages of at most 200 bytes
+/// without a subject that match one subscription, and stops at any other delivery: the next call takes that one. So a
+/// caller that wants all calls again until -EAGAIN. A payload in place (`tidings_observer_in_place`) always comes
+/// alone. `tidings_hold` and `tidings_observer_detach` work for a delivery that came alone.
+///
+/// The memory of the first call, 13 KiB, stays with the observer. If there is none, each call takes one delivery. Not
+/// async-signal-safe.
+/// Bound: as `tidings_next`, for each of them. Waits as `tidings_next`, for the first one alone.
+int tidings_next_many(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *deliveries, size_t count);
+
 /// Returns memory of `size` bytes, aligned to 16, or NULL. See `tidings_observer_lend`.
 typedef void *(*tidings_allocate)(void *context, size_t size);
 

@@ -18,25 +18,31 @@ static inline uint32_t tidings__flags_told(uint32_t flags) {
 extern const uint8_t tidings__no_payload[1];
 
 // Sets all fields but the text.
-static inline __attribute__((always_inline)) void tidings__describe_record(tidings_observer *o, const tidings__record r,
-                                                                           uint64_t position, uint32_t matched,
+static inline __attribute__((always_inline)) void tidings__describe_record(const tidings_center *center,
+                                                                           const tidings__record r, uint64_t position,
+                                                                           const uint32_t *subscriptions,
+                                                                           uint32_t count, const void *payload,
                                                                            uint32_t flags, tidings_delivery *d) {
-    tidings_center *center = o->center;
     d->kind = TIDINGS_DELIVERY_MESSAGE;
-    d->flags = flags | tidings__flags_told(r.flags);
     if (r.participant == (uint16_t)center->participant && r.pid == (uint32_t)(center->pid >> 32))
-        d->flags |= TIDINGS_DELIVERY_OWN;
+        flags |= TIDINGS_DELIVERY_OWN;
+    d->flags = flags | tidings__flags_told(r.flags);
     d->sequence = position;
     d->missed = 0;
-    d->subscriptions = o->matched_ids;
-    d->subscription_count = matched;
-    d->payload = o->flags & TIDINGS_OBSERVE_BARE ? tidings__no_payload : o->buffer;
+    d->subscriptions = subscriptions;
+    d->subscription_count = count;
+    d->payload = payload;
     d->size = r.size;
     d->posted_at_ns = r.time;
     d->pid = (int32_t)r.pid;
     d->uid = r.uid;
     d->participant = r.participant;
     d->format = r.format;
+}
+
+// Where the payload of a record was copied to.
+static inline const void *tidings__payload_of(const tidings_observer *o) {
+    return o->flags & TIDINGS_OBSERVE_BARE ? tidings__no_payload : o->buffer;
 }
 
 // After `tidings__describe_record`, for a record whose payload is in a chunk.

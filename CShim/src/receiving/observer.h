@@ -100,6 +100,11 @@ static inline bool tidings__due(const tidings__subscription *subscription, uint6
 
 typedef struct tidings__observer_kind tidings__observer_kind;
 
+// Memory for the payloads of plain records that one call of `tidings_next_many` takes. Made at its first call.
+typedef struct tidings__more {
+    _Alignas(16) uint8_t payloads[TIDINGS_NEXT_MANY_MAX][(TIDINGS__BODY_SIZE + 15) & ~15u];
+} tidings__more;
+
 struct tidings_observer {
     tidings_center *center;
     const tidings__observer_kind *kind;  // member or reader: kind.h
@@ -146,6 +151,7 @@ struct tidings_observer {
     size_t in_place_from;  // smaller payloads are copied; SIZE_MAX: all
     uint64_t hold;
     uint32_t hold_entry;
+    tidings__more *more;  // or NULL
     uint32_t *matched_ids;
     tidings__subscription **matched;
     uint32_t matched_capacity;
@@ -255,6 +261,9 @@ int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t
 // subject and flags, whole in its cell. Otherwise returns false, and `tidings__advance` decides. Only if
 // `observer->plain`.
 bool tidings__take_plain(tidings_observer *observer, tidings__table *table, tidings_delivery *delivery);
+// The same, for as many as are there, up to `count`. Returns how many. `observer->more` has memory for each.
+size_t tidings__take_more(tidings_observer *observer, tidings__table *table, tidings_delivery *deliveries,
+                          size_t count);
 
 // missed.c
 // Adds to `missed` the records that the entry's tally has counted and this subscription has not passed.

@@ -186,7 +186,7 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
         o->without_memory = false;
         return -ENOMEM;
     }
-    tidings__describe_record(o, r, position, matched, 0, d);
+    tidings__describe_record(o->center, r, position, o->matched_ids, matched, tidings__payload_of(o), 0, d);
     if (__builtin_expect(!with_text, 1)) tidings__describe_name(o->matched[0], d);
     if (r.flags & TIDINGS__RECORD_CHUNK) tidings__describe_place(o, d);
     if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK)
@@ -196,49 +196,130 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     return TIDINGS__DELIVERED;
 }
 
-// The next records are most likely committed too, by another core: fetches the lines of a record ahead. A macro: an
-// inlined function costs the loop of `tidings__advance` a register, and eight instructions for each record it passes.
-#define PREFETCH_AHEAD(segment, position)                                                                              \
+// The next records are most likely committed too, by another core: fetches the lines of a record ahead. (At the ring's
+// end the prefetch is in vain.) A macro: an inlined function costs the loop of `tidings__advance` a register, and eight
+// instructions for each record it passes.
+#define PREFETCH_AHEAD(cell)                                                                                           \
     do {                                                                                                               \
-        char *ahead = (char *)tidings__cell_at(segment, (position) + 8);                                               \
+        const char *ahead = (const char *)(cell) + 8 * sizeof(tidings__cell);                                          \
         __builtin_prefetch(ahead);                                                                                     \
         __builtin_prefetch(ahead + TIDINGS__LINE);                                                                     \
     } while (0)
 
-// `take` for most records, in half as many instructions. Changes nothing unless it delivers.
-bool tidings__take_plain(tidings_observer *o, tidings__table *t, tidings_delivery *d) {
-    tidings__segment *s = &o->center->segment;
-    if (t->special != 0 || t->many || tidings__relaxed(&t->fresh)) return false;
-    const uint64_t position = o->cursor;
-    if ((int64_t)(tidings__oldest(s) + s->shape.slots - position) <= 0 ||
-        tidings__slot_status(s, position) != TIDINGS__VALID)
-        return false;
-    PREFETCH_AHEAD(s, position);
+// What plain records of one call have in common.
+typedef struct plain {
+    const tidings_center *center;
+    tidings__table *table;
+    // The route word, without the format, of records that `subscription` alone receives. NO_ROUTE: not known.
+    uint64_t route;
+    tidings__subscription *subscription;
+    uint64_t lap;   // of all positions
+    uint32_t most;  // bytes of a payload
+    bool bare;
+} plain;
+
+#define FORMAT (UINT64_C(0xff) << 56)
+#define NO_ROUTE UINT64_MAX  // of no record, as it has a format
+
+static inline __attribute__((always_inline)) plain plain_from(const tidings_observer *o, tidings__table *t) {
+    const tidings__segment *s = &o->center->segment;
+    const uint64_t most = s->shape.maximum_payload;
+    tidings__subscription *sub = t->recent;
+    // If a record is due at the cursor, later ones are.
+    return (plain){.center = o->center,
+                   .table = t,
+                   .route = sub && tidings__due(sub, o->cursor) ? t->recent_entry : NO_ROUTE,
+                   .subscription = sub,
+                   .lap = tidings__lap_at(s, o->cursor),
+                   .most = most < TIDINGS__BODY_SIZE ? (uint32_t)most : TIDINGS__BODY_SIZE,
+                   .bare = o->flags & TIDINGS_OBSERVE_BARE};
+}
+
+// Finds the only subscription of records with this route word. False: there are several or none, the record at
+// `position` is not due for it, or has a subject or flags.
+static __attribute__((noinline)) bool find_plain(plain *p, uint64_t route, uint64_t position) {
+    const uint32_t entry = tidings__route_name(route);
+    uint32_t count;
+    if (entry == TIDINGS__NAME_NONE || (route & ~FORMAT) != entry) return false;
+    tidings__subscription *const *of = tidings__table_find(p->table, entry, &count);
+    if (count != 1 || !tidings__due(of[0], position)) return false;
+    p->table->recent_entry = entry;
+    p->table->recent = p->subscription = of[0];
+    p->route = entry;
+    return true;
+}
+
+// Delivers the record at `position`, of `cell`, if it is *plain*: copies the payload to `to`. Most records are, and
+// `take` needs twice as many instructions. The caller moves the cursor. Changes nothing unless it delivers.
+static inline __attribute__((always_inline)) bool take_plain(plain *p, const tidings__cell *cell, uint64_t position,
+                                                             uint8_t *to, tidings_delivery *d) {
+    if (!tidings__slot_plain(cell, position)) return false;
+    PREFETCH_AHEAD(cell);
     tidings__record r;
-    tidings__record_read(tidings__cell_at(s, position), &r);
-    if (r.name == TIDINGS__NAME_NONE || (r.flags | r.name_subject | r.name_length | r.subject_length) != 0)
-        return false;
+    tidings__record_read(cell, &r);
+    const uint64_t route = tidings__route(cell);
+    if ((r.name_length | r.subject_length) != 0) return false;
+    if (__builtin_expect((route & ~FORMAT) != p->route, 0) && !find_plain(p, route, position)) return false;
     // Known from here on, so the functions below need not ask.
     r.flags = r.name_length = r.subject_length = 0;
-    if (__builtin_expect(t->recent_entry != r.name, 0)) {
-        uint32_t count;
-        tidings__subscription *const *of = tidings__table_find(t, r.name, &count);
-        if (count != 1) return false;
-        t->recent_entry = r.name;
-        t->recent = of[0];
-    }
-    tidings__subscription *sub = t->recent;
-    if (!tidings__due(sub, position) || !tidings__record_copy_of(o, position, r)) return false;
-#ifndef MUTANT_NO_LAP_CHECK_AFTER_COPY
-    if (!tidings__slot_valid_after_copy(s, position)) return false;
+#ifndef MUTANT_RECORD_SIZE_UNCHECKED
+    if (r.size > p->most) return false;
 #endif
-    o->cursor = position + 1;
-    o->matched_ids[0] = sub->id;
+    if (!p->bare) tidings__body_read(cell->body, to, r.size);
+#ifndef MUTANT_NO_LAP_CHECK_AFTER_COPY
+    if (!tidings__slot_has_lap(cell, p->lap)) return false;
+#endif
+    tidings__subscription *sub = p->subscription;
     sub->passed++;
-    tidings__describe_record(o, r, position, 1, 0, d);
+    tidings__describe_record(p->center, r, position, &sub->id, 1, p->bare ? tidings__no_payload : to, 0, d);
     tidings__describe_name(sub, d);
-    if (o->cursor - o->published >= o->publish_step) tidings__publish_cursor(o, false);
     return true;
+}
+
+// Whether records alone are due.
+static inline bool only_records(const tidings__table *t) {
+    return t->special == 0 && !t->many && !tidings__relaxed(&t->fresh);
+}
+
+// How many positions from the cursor on are before the ring's end, as EV has it.
+static inline int64_t positions_left(const tidings_observer *o) {
+    const tidings__segment *s = &o->center->segment;
+    return (int64_t)(tidings__oldest(s) + s->shape.slots - o->cursor);
+}
+
+static inline void pass_plain(tidings_observer *o, size_t count) {
+    o->cursor += count;
+    if (o->cursor - o->published >= o->publish_step) tidings__publish_cursor(o, false);
+}
+
+bool tidings__take_plain(tidings_observer *o, tidings__table *t, tidings_delivery *d) {
+    if (!only_records(t) || positions_left(o) <= 0 || !tidings__buffer_room(o, TIDINGS__BODY_SIZE + 16)) return false;
+    plain p = plain_from(o, t);
+    if (!take_plain(&p, tidings__cell_at(&o->center->segment, o->cursor), o->cursor, o->buffer, d)) return false;
+    pass_plain(o, 1);
+    return true;
+}
+
+size_t tidings__take_more(tidings_observer *o, tidings__table *t, tidings_delivery *d, size_t count) {
+    const tidings__segment *s = &o->center->segment;
+    const int64_t left = positions_left(o);
+    if (!only_records(t) || left <= 0) return 0;
+    // At most up to the end of the lap.
+    const uint64_t in_lap = s->shape.slots - (o->cursor & s->slot_mask);
+    size_t most = in_lap < (uint64_t)left ? in_lap : (uint64_t)left;
+    if (most > count) most = count;
+    plain p = plain_from(o, t);
+    const tidings__cell *cell = tidings__cell_at(s, o->cursor);
+    uint8_t *to = o->more->payloads[0];
+    uint64_t position = o->cursor;
+    const uint64_t end = position + most;
+    for (; position < end && take_plain(&p, cell, position, to, d); position++, cell++, d++) {
+        to += sizeof o->more->payloads[0];
+        __asm__("" : "+r"(cell), "+r"(position), "+r"(to), "+r"(d));
+    }
+    const size_t taken = position - o->cursor;
+    pass_plain(o, taken);
+    return taken;
 }
 
 int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tidings_delivery *d) {
@@ -264,7 +345,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
         const uint64_t position = o->cursor;
         tidings__slot_state status = tidings__slot_status(s, position);
         if (__builtin_expect(status == TIDINGS__VALID, 1)) {
-            PREFETCH_AHEAD(s, position);
+            PREFETCH_AHEAD(tidings__cell_at(s, position));
             bool gone;
             const int taken = take(o, t, step, d, &gone);
             if (taken != TIDINGS__NOTHING) return taken;

@@ -167,7 +167,8 @@ static int deliver(tidings_observer *o, tidings__subscription *sub, uint32_t ent
             tidings__place_leave(o);
             return TIDINGS__NOTHING;
         }
-        tidings__describe_record(o, r, position, 1, TIDINGS_DELIVERY_RETAINED, d);
+        tidings__describe_record(o->center, r, position, o->matched_ids, 1, tidings__payload_of(o),
+                                 TIDINGS_DELIVERY_RETAINED, d);
         tidings__describe_place(o, d);
         return TIDINGS__DELIVERED;
     }

@@ -2,6 +2,7 @@
 // design/3-wake-ups.md.
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 
 #include "center/ends.h"
 #include "platform/clock.h"
@@ -241,17 +242,34 @@ static __attribute__((noinline)) int next_otherwise(tidings_observer *o, int64_t
     return result;
 }
 
+// True if the next delivery may be plain. In a forked child, `plain` may still be set: compares the epoch first.
+static inline bool may_be_plain(const tidings_observer *o) {
+    return o->plain && o->fork_epoch == tidings__relaxed(&tidings__fork_epoch) &&
+           tidings__relaxed(&o->removed) == NULL && !tidings__relaxed(&o->interrupted);
+}
+
 int tidings_next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
 #ifdef MUTANT_SLOW_NEXT  // Found by: instructions next_64
     for (volatile int turns = 0; turns < 6; turns++) {}
 #endif
-    // In a forked child, `plain` may still be set: compare the epoch first.
-    if (__builtin_expect(o->plain && o->fork_epoch == tidings__relaxed(&tidings__fork_epoch) &&
-                             tidings__relaxed(&o->removed) == NULL && !tidings__relaxed(&o->interrupted),
-                         1)) {
+    if (__builtin_expect(may_be_plain(o), 1)) {
         const bool taken = tidings__take_plain(o, tidings__table_use(o), d);
         tidings__table_leave(o);
         if (__builtin_expect(taken, 1)) return 0;
     }
     return next_otherwise(o, timeout_ns, d);
+}
+
+int tidings_next_many(tidings_observer *o, int64_t timeout_ns, tidings_delivery *deliveries, size_t count) {
+    if (count == 0) return 0;
+    if (count > TIDINGS_NEXT_MANY_MAX) count = TIDINGS_NEXT_MANY_MAX;
+    for (size_t taken = 0;; taken = 1) {
+        if (may_be_plain(o) && (o->more || (o->more = aligned_alloc(16, sizeof *o->more)))) {
+            taken += tidings__take_more(o, tidings__table_use(o), deliveries + taken, count - taken);
+            tidings__table_leave(o);
+        }
+        if (taken > 0) return (int)taken;
+        const int result = next_otherwise(o, timeout_ns, deliveries);
+        if (result != 0) return result;
+    }
 }

@@ -105,6 +105,8 @@ TEST(a_plain_record_is_delivered_as_any_other) {
     o->cursor = 1;
     memset(&d, 1, sizeof d);
     CHECK_EQUAL(tidings__look_for(o, 2, &d), TIDINGS__DELIVERED);
+    CHECK_EQUAL(*plain.subscriptions, *d.subscriptions);
+    d.subscriptions = plain.subscriptions;
     CHECK(memcmp(&plain, &d, sizeof d) == 0);
 }
 
