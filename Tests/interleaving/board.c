@@ -32,6 +32,25 @@ int board_send(tidings_publisher *publisher, const char *name, uint32_t size, co
     board_post *post = &board.posts[begin(name, size, options && options->flags & TIDINGS_POST_RETAIN, payload)];
     return end(post, tidings_post(publisher, payload, size, options, &post->sequence));
 }
+int board_send_many(tidings_publisher *publisher, const char *name, uint32_t count,
+                    const tidings_post_options *options) {
+    uint64_t bytes[4][3], sequences[4];
+    board_post *posts[4];
+    tidings_payload payloads[4];
+    for (uint32_t i = 0; i < count; i++) {
+        posts[i] = &board.posts[begin(name, sizeof bytes[i], false, bytes[i])];
+        payloads[i] = (tidings_payload){bytes[i], sizeof bytes[i]};
+    }
+    size_t posted;
+    const int result = tidings_post_many(publisher, payloads, count, options, &posted, sequences);
+    if (posted != count && result == 0) machine_violation("%zu of %u were posted", posted, count);
+    for (uint32_t i = 0; i < posted; i++) {
+        if (i > 0 && sequences[i] <= sequences[i - 1]) machine_violation("a batch is not in its order");
+        posts[i]->sequence = sequences[i];
+        (void)end(posts[i], 0);
+    }
+    return result;
+}
 int board_send_reserved(tidings_publisher *publisher, const char *name, uint32_t size,
                         tidings_reservation *reservation) {
     uint64_t payload[64];

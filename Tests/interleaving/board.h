@@ -54,6 +54,8 @@ extern struct board {
 
 // Posts one more under the publisher's name; returns what `tidings_post` returned.
 int board_send(tidings_publisher *publisher, const char *name, uint32_t size, const tidings_post_options *options);
+int board_send_many(tidings_publisher *publisher, const char *name, uint32_t count,
+                    const tidings_post_options *options);  // up to 4, of 24 bytes
 int board_send_reserved(tidings_publisher *publisher, const char *name, uint32_t size,
                         tidings_reservation *reservation);
 watcher *board_watcher(const char *name, uint32_t flags);

@@ -30,6 +30,31 @@ void one_post(void) {
     add_watcher("observer X", "n");
 }
 
+static void post_batch(void *argument) {
+    poster *p = argument;
+    const int result = board_send_many(p->publisher, p->name, p->posts, &p->options);
+    if (result != 0) machine_violation("tidings_post_many: %d", result);
+}
+// Only in an empty ring is the batch one run.
+static void batch_in_a_ring(uint32_t filled) {
+    open_center();
+    prefill("m", filled);
+    poster *a = add_poster("poster A", "n", 3);
+    a->fiber->body = post_batch;
+    add_watcher("observer X", "n");
+    add_newcomer("observer Y", "n", 0);
+}
+void a_batch(void) { batch_in_a_ring(0); }
+void a_batch_beside_a_post(void) {
+    batch_in_a_ring(SLOTS - 1);
+    add_poster("poster B", "n", 1);
+}
+void dead_poster_of_a_batch(void) {
+    batch_in_a_ring(0);
+    add_poster("poster B", "n", 1);
+    machine.fibers[0].mortal = true;
+}
+
 void turning(void) {
     open_center();
     prefill("n", SLOTS - 1);
@@ -123,9 +148,8 @@ void dead_foreign_poster(void) {
     tidings_center *dead = handle(), *reclaimer = handle();
     _Atomic uint64_t hint = 0;
     tidings__claim claim;
-    if (tidings__claim_next(&dead->segment, &hint, (uint32_t)TIDINGS__W_FOREIGN | dead->participant,
-                            tidings__thread_self(), false, &(uint32_t){0}, &claim) != 0)
-        machine_violation("no position can be claimed");
+    const tidings__claimant by = {&dead->segment, NULL, &hint, (uint32_t)TIDINGS__W_FOREIGN | dead->participant, false};
+    if (tidings__claim_next(&by, &(uint32_t){0}, &claim) != 0) machine_violation("no position can be claimed");
     machine.holders[dead->participant] = 0;
     machine_fiber("reclaimer A", reclaimer, reclaim, reclaimer);
     add_poster("poster B", "n", SLOTS + 1);
