@@ -321,6 +321,8 @@ STEPPED(stopped_anywhere_in_a_small_post)
 STEPPED(stopped_anywhere_in_a_chunk_post)
 STEPPED(stopped_anywhere_in_a_retained_post)
 STEPPED(stopped_anywhere_while_evicting)
+STEPPED(killed_anywhere_in_a_batch)
+STEPPED(stopped_anywhere_in_a_batch)
 
 CATEGORY(stepped_observers)
 STEPPED(stopped_anywhere_before_sleeping)

@@ -119,3 +119,103 @@ void stopped_anywhere_in_a_retained_post(void) { stopped_in((act){.size = 64, .f
 void stopped_anywhere_while_evicting(void) {
     stopped_in((act){.size = 300, .flags = TIDINGS_POST_RETAIN, .full = true});
 }
+
+// MARK: Batches
+
+#define BATCH 4u
+static const size_t sizes[BATCH] = {64, 8, 300, 64};
+
+static void posts_a_batch(void) {
+    tidings_center *center = join_center(0);
+    tidings_publisher *publisher = publisher_of(center, NAME), *warm = publisher_of(center, "warm-up");
+    static uint8_t bytes[BATCH][300];
+    tidings_payload payloads[BATCH];
+    for (uint32_t i = 0; i < BATCH; i++) {
+        const stamp stamp = {.poster = 1, .number = i};
+        memcpy(bytes[i], &stamp, sizeof stamp);
+        payloads[i] = (tidings_payload){bytes[i], sizes[i]};
+    }
+    // Once before, so that everything lazy is done.
+    OK(tidings_post_many(warm, payloads, BATCH, NULL, NULL, NULL));
+    section_begin();
+    const int result = tidings_post_many(publisher, payloads, BATCH, NULL, NULL, NULL);
+    atomic_store(returned, 1);
+    section_end();
+    OK(result);
+    for (;;) pause();
+}
+
+// Checks that this is the next notification of the batch.
+static void check_next_of_batch(const tidings_delivery *delivery, uint32_t *came, uint64_t at) {
+    CHECK(*came < BATCH && stamp_of(delivery).number == *came && delivery->size == sizes[*came],
+          "after %lu instructions: %u of %zu bytes came, and %u had come", (unsigned long)at, stamp_of(delivery).number,
+          delivery->size, *came);
+    ++*came;
+}
+
+// Of a batch whose poster is killed, the first notifications arrive, in their order: all that it had committed.
+void killed_anywhere_in_a_batch(void) {
+    returned = shared_memory(4096);
+    own_center = join_center(256);
+    tidings_publisher *publisher = publisher_of(own_center, NAME);
+    tidings_observer *observer = observer_of(own_center, NAME), *bystander = observer_of(own_center, NULL);
+    const uint64_t length = length_of(posts_a_batch);
+    const uint32_t kills = moments(KILLS, length);
+    uint64_t total = 2 * BATCH;
+    CHECK(drain(observer).received == BATCH, "the one that wasn't killed");
+    for (uint32_t kill = 0; kill < kills; kill++) {
+        atomic_store(returned, 0);
+        const pid_t pid = start_traced(posts_a_batch);
+        const uint64_t at = step(pid, moment(kill, kills, length), false);
+        const bool was_returned = atomic_load(returned);
+        kill_and_reap(pid);
+        post_number(publisher, kill);
+        uint32_t came = 0;
+        tidings_delivery delivery = receive(observer);
+        for (; stamp_of(&delivery).poster == 1; delivery = receive(observer)) check_next_of_batch(&delivery, &came, at);
+        CHECK(stamp_of(&delivery).number == kill, "killed after %lu of %lu instructions: %u", (unsigned long)at,
+              (unsigned long)length, stamp_of(&delivery).number);
+        CHECK(came == BATCH || !was_returned, "killed after %lu of %lu instructions: it returned, and %u came",
+              (unsigned long)at, (unsigned long)length, came);
+        CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN,
+              "killed after %lu of %lu instructions: something came twice", (unsigned long)at, (unsigned long)length);
+        total += BATCH + came + 1;  // with those of the warm-up
+    }
+    const account seen = drain(bystander);
+    CHECK(seen.received + seen.missed == total, "%lu + %lu of %lu", (unsigned long)seen.received,
+          (unsigned long)seen.missed, (unsigned long)total);
+    nothing_is_left(own_center, publisher, 2, 2 * BATCH);
+}
+
+// While the poster of a batch stands still, other posts turn the ring three times. Then the rest of the batch comes.
+void stopped_anywhere_in_a_batch(void) {
+    returned = shared_memory(4096);
+    own_center = join_center(256);
+    tidings_publisher *publisher = publisher_of(own_center, NAME);
+    tidings_observer *observer = observer_of(own_center, NAME);
+    const uint64_t length = length_of(posts_a_batch);
+    (void)drain(observer);
+    const uint32_t stops = moments(KILLS / 3, length);
+    for (uint32_t stop = 0; stop < stops; stop++) {
+        atomic_store(returned, 0);
+        const pid_t pid = start_traced(posts_a_batch);
+        const uint64_t at = step(pid, moment(stop, stops, length), false);
+        uint32_t came = 0;
+        for (uint32_t number = 0; number < 3 * 256; number++) {
+            post_number(publisher, number);
+            tidings_delivery delivery = receive(observer);
+            for (; stamp_of(&delivery).poster == 1; delivery = receive(observer))
+                check_next_of_batch(&delivery, &came, at);
+            CHECK(stamp_of(&delivery).number == number, "stopped after %lu of %lu instructions: %u instead of %u",
+                  (unsigned long)at, (unsigned long)length, stamp_of(&delivery).number, number);
+        }
+        let_go(pid);
+        while (!atomic_load(returned)) usleep(50);
+        kill_and_reap(pid);
+        for (tidings_delivery delivery; tidings_next(observer, 0, &delivery) == 0;)
+            check_next_of_batch(&delivery, &came, at);
+        CHECK(came == BATCH, "stopped after %lu of %lu instructions: %u came", (unsigned long)at, (unsigned long)length,
+              came);
+    }
+    nothing_is_left(own_center, publisher, 1, 2 * BATCH);
+}
