@@ -549,7 +549,7 @@ int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_deliver
 /// All of them stay valid until the observer's next call. The call takes several only of messages of at most 200 bytes
 /// without a subject that match one subscription, and stops at any other delivery: the next call takes that one. So a
 /// caller that wants all calls again until -EAGAIN. A payload in place (`tidings_observer_in_place`) always comes
-/// alone. `tidings_hold` and `tidings_observer_detach` work for a delivery that came alone.
+/// alone; `tidings_hold` holds no payload that came with others.
 ///
 /// The memory of the first call, 13 KiB, stays with the observer. If there is none, each call takes one delivery. Not
 /// async-signal-safe.
@@ -597,11 +597,14 @@ void tidings_observer_in_place(tidings_observer *observer, size_t from);
 /// another one calls `tidings_next`. The caller passes `*memory` to `free`; it is NULL if the observer has none of its
 /// own (`tidings_observer_lend`).
 ///
+/// `count` is 1 after `tidings_next`. Of several deliveries of `tidings_next_many`, `delivery` is the one whose payload
+/// is read, and `count` includes it and the later ones: their payloads may lie in the same memory, and are copied, too.
+///
 /// -ENOMEM: nothing has changed. -EINVAL: the payload lies in the center (TIDINGS_DELIVERY_IN_PLACE); use
 /// `tidings_hold`. Call this between two calls of `tidings_next`, from any thread, while no other thread calls
 /// `tidings_next` of this observer.
 /// Bound: copy. Never waits.
-int tidings_observer_detach(tidings_observer *observer, tidings_delivery *delivery, void **memory);
+int tidings_observer_detach(tidings_observer *observer, tidings_delivery *delivery, size_t count, void **memory);
 
 /// A payload that its receiver holds.
 typedef struct tidings_held {

@@ -99,6 +99,8 @@ static void posting(void) {
         tidings_publisher *of = i == 0 ? publisher : other;
         BOUNDED(tidings_post(of, "x", 1, NULL, NULL));
         BOUNDED(tidings_post(of, large, sizeof large, NULL, NULL));
+        const tidings_payload payloads[] = {{"x", 1}, {large, sizeof large}, {"x", 1}};
+        BOUNDED(tidings_post_many(of, payloads, 3, NULL, NULL, NULL));
         BOUNDED(tidings_post(of, "x", 1, &retain, NULL));
         BOUNDED(tidings_state_set(of, large, 3000, NULL));
         size_t size = sizeof large;
@@ -135,8 +137,10 @@ static void observing_with(uint32_t flags) {
         BOUNDED(tidings_hold(observer, &delivery, &held));
         BOUNDED(tidings_release(&held));
     }
+    tidings_delivery deliveries[4];
+    BOUNDED(tidings_next_many(observer, 0, deliveries, 4));
     void *detached;
-    BOUNDED(tidings_observer_detach(observer, &delivery, &detached));
+    BOUNDED(tidings_observer_detach(observer, &delivery, 1, &detached));
     free(detached);
     BOUNDED(tidings_observer_position(observer));
     BOUNDED(tidings_nothing_since(center, tidings_observer_position(observer)));

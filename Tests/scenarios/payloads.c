@@ -352,7 +352,7 @@ void a_detached_payload_outlives_later_deliveries(void) {
                      *bare = observer_with(center, NULL, TIDINGS_OBSERVE_BARE, 0);
     tidings_delivery delivery = {0};
     void *memory;
-    OK(tidings_observer_detach(observer, &delivery, &memory));
+    OK(tidings_observer_detach(observer, &delivery, 1, &memory));
     CHECK(memory == NULL, "memory before the first delivery");
     static uint8_t bytes[100000], later[100000];
     memset(later, 0xff, sizeof later);
@@ -362,7 +362,7 @@ void a_detached_payload_outlives_later_deliveries(void) {
         OK(tidings_post(publisher, bytes, sizes[i], NULL, NULL));
         delivery = receive(observer);
         const void *before = delivery.payload;
-        OK(tidings_observer_detach(observer, &delivery, &memory));
+        OK(tidings_observer_detach(observer, &delivery, 1, &memory));
         CHECK(memory == before && delivery.payload != before, "%zu bytes are not detached", sizes[i]);
         CHECK(memcmp(delivery.payload, bytes, sizes[i]) == 0 && strcmp(delivery.subject, "subject") == 0,
               "the delivery of %zu bytes has changed", sizes[i]);
@@ -372,7 +372,7 @@ void a_detached_payload_outlives_later_deliveries(void) {
         free(memory);
         for (int post = 0; post < 2; post++) delivery = receive(bare);
         before = delivery.payload;
-        OK(tidings_observer_detach(bare, &delivery, &memory));
+        OK(tidings_observer_detach(bare, &delivery, 1, &memory));
         CHECK(delivery.payload == before, "a payload that no observer copied has moved");
         free(memory);
     }
@@ -380,7 +380,7 @@ void a_detached_payload_outlives_later_deliveries(void) {
     for (uint32_t i = 0; i < 600; i++) OK(tidings_post(publisher, bytes, 10, NULL, NULL));
     OK(tidings_next(observer, 0, &delivery));
     CHECK(delivery.kind == TIDINGS_DELIVERY_MISSED, "not told as missed");
-    OK(tidings_observer_detach(observer, &delivery, &memory));
+    OK(tidings_observer_detach(observer, &delivery, 1, &memory));
     free(memory);
     CHECK(memcmp(receive(observer).payload, bytes, 10) == 0, "another came");
 }

@@ -42,21 +42,33 @@ static bool lend(tidings_observer *o, size_t size) {
     return o->lent;
 }
 
-int tidings_observer_detach(tidings_observer *o, tidings_delivery *delivery, void **memory) {
+// Leaves the memory at `*own` to the caller, and goes on in a copy, to which those of the deliveries point that had
+// their payloads there.
+static int detach(tidings_observer *o, uint8_t **own, size_t size, tidings_delivery *deliveries, size_t count,
+                  void **memory) {
+    uint8_t *copy = aligned_alloc(64, size);
+    if (!copy)
+        return tidings__fail(ENOMEM, "can't detach the memory of an observer of center \"%s\": no memory for %zu bytes",
+                             o->center->segment.name, size);
+    memcpy(copy, *own, size);
+    for (size_t i = 0; i < count; i++) {
+        const uintptr_t offset = (uintptr_t)deliveries[i].payload - (uintptr_t)*own;
+        if (offset < size) deliveries[i].payload = copy + offset;
+    }
+    *memory = *own;
+    *own = copy;
+    return 0;
+}
+
+int tidings_observer_detach(tidings_observer *o, tidings_delivery *delivery, size_t count, void **memory) {
     *memory = NULL;
     if (o->in_place)
         return tidings__fail(EINVAL, "can't detach a payload that lies in center \"%s\"; hold it with tidings_hold",
                              o->center->segment.name);
+    if (o->batch && (uintptr_t)delivery->payload - (uintptr_t)o->batch < TIDINGS__BATCH_SIZE)
+        return detach(o, &o->batch, TIDINGS__BATCH_SIZE, delivery, count, memory);
     if (o->lent || !o->buffer) return 0;
-    uint8_t *copy = aligned_alloc(64, o->capacity);
-    if (!copy)
-        return tidings__fail(ENOMEM, "can't detach the memory of an observer of center \"%s\": no memory for %zu bytes",
-                             o->center->segment.name, o->capacity);
-    memcpy(copy, o->buffer, o->capacity);
-    if (delivery->payload == o->buffer) delivery->payload = copy;
-    *memory = o->buffer;
-    o->buffer = copy;
-    return 0;
+    return detach(o, &o->buffer, o->capacity, delivery, count, memory);
 }
 
 bool tidings__buffer_begin(tidings_observer *o) { return tidings__buffer_room(o, TIDINGS__BUFFER_LEAST); }

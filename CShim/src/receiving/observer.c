@@ -82,7 +82,7 @@ void tidings_observer_close(tidings_observer *observer) {
     tidings__buffer_free(observer);
     free(observer->matched);
     free(observer->matched_ids);
-    free(observer->more);
+    free(observer->batch);
     pthread_mutex_destroy(&observer->lock);
     free(observer);
 }

@@ -100,10 +100,9 @@ static inline bool tidings__due(const tidings__subscription *subscription, uint6
 
 typedef struct tidings__observer_kind tidings__observer_kind;
 
-// Memory for the payloads of plain records that one call of `tidings_next_many` takes. Made at its first call.
-typedef struct tidings__more {
-    _Alignas(16) uint8_t payloads[TIDINGS_NEXT_MANY_MAX][(TIDINGS__BODY_SIZE + 15) & ~15u];
-} tidings__more;
+// Memory for one payload of a plain record, and for all that one call of `tidings_next_many` takes.
+#define TIDINGS__PLAIN_SIZE ((TIDINGS__BODY_SIZE + 15u) & ~15u)
+#define TIDINGS__BATCH_SIZE ((size_t)TIDINGS_NEXT_MANY_MAX * TIDINGS__PLAIN_SIZE)
 
 struct tidings_observer {
     tidings_center *center;
@@ -151,7 +150,7 @@ struct tidings_observer {
     size_t in_place_from;  // smaller payloads are copied; SIZE_MAX: all
     uint64_t hold;
     uint32_t hold_entry;
-    tidings__more *more;  // or NULL
+    uint8_t *batch;  // payloads of `tidings_next_many`, made at its first call
     uint32_t *matched_ids;
     tidings__subscription **matched;
     uint32_t matched_capacity;
@@ -261,7 +260,7 @@ int tidings__advance(tidings_observer *observer, tidings__table *table, uint64_t
 // subject and flags, whole in its cell. Otherwise returns false, and `tidings__advance` decides. Only if
 // `observer->plain`.
 bool tidings__take_plain(tidings_observer *observer, tidings__table *table, tidings_delivery *delivery);
-// The same, for as many as are there, up to `count`. Returns how many. `observer->more` has memory for each.
+// The same, for as many as are there, up to `count`. Returns how many. `observer->batch` has memory for each.
 size_t tidings__take_more(tidings_observer *observer, tidings__table *table, tidings_delivery *deliveries,
                           size_t count);
 

@@ -310,11 +310,11 @@ size_t tidings__take_more(tidings_observer *o, tidings__table *t, tidings_delive
     if (most > count) most = count;
     plain p = plain_from(o, t);
     const tidings__cell *cell = tidings__cell_at(s, o->cursor);
-    uint8_t *to = o->more->payloads[0];
+    uint8_t *to = o->batch;
     uint64_t position = o->cursor;
     const uint64_t end = position + most;
     for (; position < end && take_plain(&p, cell, position, to, d); position++, cell++, d++) {
-        to += sizeof o->more->payloads[0];
+        to += TIDINGS__PLAIN_SIZE;
         __asm__("" : "+r"(cell), "+r"(position), "+r"(to), "+r"(d));
     }
     const size_t taken = position - o->cursor;

@@ -264,7 +264,7 @@ int tidings_next_many(tidings_observer *o, int64_t timeout_ns, tidings_delivery 
     if (count == 0) return 0;
     if (count > TIDINGS_NEXT_MANY_MAX) count = TIDINGS_NEXT_MANY_MAX;
     for (size_t taken = 0;; taken = 1) {
-        if (may_be_plain(o) && (o->more || (o->more = aligned_alloc(16, sizeof *o->more)))) {
+        if (may_be_plain(o) && (o->batch || (o->batch = aligned_alloc(64, TIDINGS__BATCH_SIZE)))) {
             taken += tidings__take_more(o, tidings__table_use(o), deliveries + taken, count - taken);
             tidings__table_leave(o);
         }

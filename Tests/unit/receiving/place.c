@@ -194,7 +194,7 @@ TEST(a_payload_in_place_can_not_be_detached) {
     post_large('x');
     CHECK_EQUAL(next_of(o, &d), 0);
     void *memory;
-    CHECK_EQUAL(tidings_observer_detach(o, &d, &memory), -EINVAL);
+    CHECK_EQUAL(tidings_observer_detach(o, &d, 1, &memory), -EINVAL);
     CHECK_SAYS(tidings__last_error(), "tidings_hold");
 }
 

@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "observing.h"
 
 TEST(an_interrupted_observer_returns_once) {
@@ -107,6 +109,22 @@ TEST(several_deliveries_end_with_the_lap_and_go_on_in_the_next_call) {
     CHECK_EQUAL(next_many(o, 8), 2);
     CHECK_EQUAL(next_many(o, 8), 3);
     CHECK_EQUAL(taken[2].sequence, slots + 2);
+}
+
+TEST(a_payload_of_several_deliveries_is_detached_and_the_later_ones_stay_readable) {
+    tidings_publisher *publisher;
+    tidings_observer *o = begun_observer(&publisher, 0);
+    for (int i = 0; i < 4; i++) CHECK_EQUAL(tidings_post(publisher, &i, sizeof i, NULL, NULL), 0);
+    CHECK_EQUAL(next_many(o, 3), 3);
+    const int *read = taken[1].payload;
+    void *memory;
+    CHECK_EQUAL(tidings_observer_detach(o, &taken[1], 2, &memory), 0);
+    CHECK_EQUAL(*(const int *)taken[2].payload, 2);
+    CHECK(taken[1].payload != (const void *)read);
+    CHECK_EQUAL(next_many(o, 3), 1);
+    CHECK_EQUAL(*(const int *)taken[0].payload, 3);
+    CHECK_EQUAL(*read, 1);
+    free(memory);
 }
 
 TEST(several_deliveries_of_a_bare_observer_have_no_payload) {
