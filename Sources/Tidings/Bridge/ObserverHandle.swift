@@ -13,11 +13,14 @@ import Glibc
 final class ObserverHandle: @unchecked Sendable {
     // Sendable: `close()` changes `observer` and `center` when no other thread uses this object any more. The leader's
     // `move(to:)` changes them with the dispatcher's lock held, and other threads use them with that lock held. Only
-    // the leader uses `delivery`, and `detachPayload` while the leader is in a closure.
+    // the leader uses `delivery` and `left`, and `detachPayload` while the leader is in a closure.
     private(set) var center: CenterHandle?
     private let flags: UInt32
     @exclusivity(unchecked) private var observer: OpaquePointer?
-    private let delivery: UnsafeMutablePointer<tidings_delivery>
+    private let deliveries: UnsafeMutablePointer<tidings_delivery>
+    /// The latest one of `deliveries`, and how many of the same call follow.
+    @exclusivity(unchecked) private var delivery: UnsafeMutablePointer<tidings_delivery>
+    @exclusivity(unchecked) private var left = 0
     private let lent = LentMemory()
 
     enum Outcome {
@@ -30,8 +33,9 @@ final class ObserverHandle: @unchecked Sendable {
         flags = lossless ? UInt32(TIDINGS_OBSERVE_LOSSLESS) : 0
         observer = try Self.open(center, flags)
         self.center = center
-        delivery = .allocate(capacity: 1)
-        delivery.initialize(to: tidings_delivery())
+        deliveries = .allocate(capacity: Int(TIDINGS_NEXT_MANY_MAX))
+        deliveries.initialize(repeating: tidings_delivery(), count: Int(TIDINGS_NEXT_MANY_MAX))
+        delivery = deliveries
         lent.lend(to: observer, kept: false)
     }
 
@@ -68,7 +72,7 @@ final class ObserverHandle: @unchecked Sendable {
 
     deinit {
         close()
-        delivery.deallocate()
+        deliveries.deallocate()
     }
 
     /// Closes the C observer, which frees its entry. Call only when no other thread uses this object, now or later.
@@ -120,7 +124,7 @@ final class ObserverHandle: @unchecked Sendable {
         tidings_observer_interrupt(observer)
     }
 
-    /// The position that the observer reads next. Only the leader uses it.
+    /// The position that the observer reads next, after the deliveries that it has taken. Only the leader uses it.
     var position: UInt64 { tidings_observer_position(observer) }
 
     /// Whether an observer at that position is so far behind that posters may be held back for it.
@@ -163,15 +167,24 @@ final class ObserverHandle: @unchecked Sendable {
         }
     }
 
-    /// Waits for the next delivery, without a deadline. Only the leader calls it.
+    /// Waits for the next delivery, without a deadline. Only the leader calls it. If there is a backlog, one call of the
+    /// C library takes several; an interruption then shows after these.
     func next() -> Outcome {
+        if left > 0 {
+            left -= 1
+            delivery += 1
+            return .delivery
+        }
         while true {
-            let result = tidings_next(observer, -1, delivery)
+            let result = tidings_next_many(observer, -1, deliveries, Int(TIDINGS_NEXT_MANY_MAX))
             switch -result {
-            case 0: return .delivery
+            case ..<0:
+                delivery = deliveries
+                left = Int(result) - 1
+                return .delivery
             case EINTR: return .interrupted
             // There is no memory for that payload: it counts as missed, and the next one may be smaller.
-            case ENOMEM, EAGAIN, ETIMEDOUT: continue
+            case 0, ENOMEM, EAGAIN, ETIMEDOUT: continue
             case let code: return .failed(SharedNotificationError(errno: code))
             }
         }
@@ -238,7 +251,7 @@ extension ObserverHandle {
     /// leader. A large payload has its own array, so `memory` is `nil` then. False: no memory. Call with the
     /// dispatcher's lock held, while the leader is in a closure.
     func detachPayload(_ memory: inout UnsafeMutableRawPointer?) -> Bool {
-        tidings_observer_detach(observer, delivery, &memory) == 0
+        tidings_observer_detach(observer, delivery, left + 1, &memory) == 0
     }
 
     /// Whether the payload is large, and so is in an array already.
