@@ -22,6 +22,34 @@ extension Publisher {
         return sequence
     }
 
+    /// Posts the payloads of a batch, from payload `first` on. An error says how many of the batch were posted.
+    func post(_ batch: PayloadBatch, from first: Int = 0, flags: PostFlags) throws(SharedNotificationError) {
+        defer { withExtendedLifetime(handle) {} }
+        var raw = tidings_post_options(format: batch.format, flags)
+        var posted = 0
+        let result = batch.bytes.withUnsafeBytes { bytes in
+            withUnsafeTemporaryAllocation(of: tidings_payload.self, capacity: batch.count - first) { payloads in
+                for index in first..<batch.count {
+                    let payload = UnsafeRawBufferPointer(rebasing: bytes[batch.range(index)])
+                    payloads.initializeElement(
+                        at: index - first, to: tidings_payload(bytes: payload.baseAddress, size: payload.count))
+                }
+                return tidings_post_many(self.raw, payloads.baseAddress, payloads.count, &raw, &posted, nil)
+            }
+        }
+        guard result != 0 else { return }
+        let error = SharedNotificationError(SharedNotificationError(errno: -result), first + posted, of: batch.count)
+        var next = error.postedCount
+        try inSuccessor(after: error) { (publisher) throws(SharedNotificationError) in
+            do throws(SharedNotificationError) {
+                try publisher.post(batch, from: next, flags: flags)
+            } catch {
+                next = error.postedCount
+                throw error
+            }
+        }
+    }
+
     /// Does the same in the next center, if the center has ended and the center object follows its name.
     @inline(never)
     private func inSuccessor<Result>(

@@ -36,6 +36,34 @@ extension SharedNotificationCenter {
         }
     }
 
+    /// Posts messages of one type in their order, at a lower price than one by one.
+    ///
+    /// ```swift
+    /// struct Sample: SharedNotificationCenter.BitwiseMessage { var value: Double }
+    /// let samples = (0..<1000).map { Sample(value: Double($0)) }
+    /// do {
+    ///     try SharedNotificationCenter.default.post(contentsOf: samples)
+    /// } catch {
+    ///     print(samples[error.postedCount...].count, "samples are left:", error)
+    /// }
+    /// ```
+    ///
+    /// Promise: as for each message alone, `post(_:options:)`. Each has its own position in the center's order,
+    /// and observers receive it as soon as it is posted. Messages of other threads and processes may stand between two
+    /// of them. All are encoded before the first one is posted, so the call needs memory for all payloads. Up to 256
+    /// of them have one time (``Envelope/postedAt``).
+    ///
+    /// - Parameters:
+    ///   - messages: encoded as their type says. None: nothing is posted.
+    ///   - options: those of each post. The timeout begins anew for each.
+    /// - Throws: as for a message, `post(_:options:)`. The first ``SharedNotificationError/postedCount`` messages were
+    ///   posted. If the encoding of one fails, none was.
+    public func post<M: Message>(
+        contentsOf messages: some Sequence<M>, options: PostOptions = PostOptions()
+    ) throws(SharedNotificationError) {
+        try posting.post(contentsOf: messages, subject: options.subject, options.flags)
+    }
+
     /// What is not a message can't be posted as one.
     @available(
         *, unavailable, message: "not a message: declare the type as 'struct Name: SharedNotificationCenter.Message'"
@@ -182,7 +210,7 @@ extension SharedNotificationCenter {
     ///   - timeout: how long to wait for room. Zero or less: `post` is called once.
     ///   - isolation: the actor that `post` runs on; by default the caller's.
     ///   - post: what to post with this center. If it throws `.full`, it must not have posted anything, because it is
-    ///     called again.
+    ///     called again. (`post(contentsOf:options:)` may have posted the first messages.)
     /// - Returns: what `post` returns.
     /// - Throws: `CancellationError` if the task is cancelled before `post` succeeds: nothing was posted. Otherwise the
     ///   error of `post`; ``SharedNotificationError`` with the code `.full` if there is no room until the timeout.

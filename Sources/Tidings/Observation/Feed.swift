@@ -42,6 +42,11 @@ final class Feed: Sendable {
         return item
     }
 
+    /// The items that wait already, `count` at most.
+    func waiting(_ count: Int) -> [Item] {
+        anchor?.observation.pullWaiting(count) ?? []
+    }
+
     /// Reports a loss to the given closure, or to the center's diagnostics if there is none.
     func reportMissed(_ count: Int, _ name: SharedNotificationCenter.Name?, to handler: MissedHandler?) {
         if let handler { return handler(count, name) }
@@ -64,6 +69,19 @@ extension Observation {
             return .none
         }
         if let item { resume(continuation, with: item) }
+    }
+
+    /// Takes the items that wait, `count` at most.
+    fileprivate func pullWaiting(_ count: Int) -> [Item] {
+        guard !dispatcher.isForked else { return [] }
+        let items = dispatcher.lock.withLock {
+            var items: [Item] = []
+            while items.count < count, !machine.isCancelled, let item = machine.pull() { items.append(item) }
+            if subscription.isLossless, !items.isEmpty { dispatcher.lock.wakeAll() }
+            return items
+        }
+        for case .missed(let count, _) in items { diagnostics.countMissed(count) }
+        return items
     }
 
     /// Ends reading: resumes all waiting iterators with `nil`. A later `cancel` ends the observation itself.

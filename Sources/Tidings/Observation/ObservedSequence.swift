@@ -73,6 +73,44 @@ extension SharedNotificationCenter {
                 }
             }
 
+            /// The next element, as soon as there is one, and those after it that wait already, `count` at most: fewer
+            /// suspensions if there is a backlog.
+            ///
+            /// ```swift
+            /// struct Sample: SharedNotificationCenter.BitwiseMessage { var value: Double }
+            /// var samples = try SharedNotificationCenter.default.messages(of: Sample.self).register()
+            /// while let slice = await samples.next(atMost: 100) { print(slice.count, "samples") }
+            /// ```
+            ///
+            /// - Parameters:
+            ///   - count: 1 or more; less counts as 1.
+            ///   - actor: the caller's isolation: the call stays in it.
+            /// - Returns: at least one element. `nil`: as ``next(isolation:)``.
+            public mutating func next(
+                atMost count: Int, isolation actor: isolated (any Actor)? = #isolation
+            ) async -> [Element]? {
+                guard let first = await next(isolation: actor) else { return nil }
+                var elements = [first]
+                if let reading {
+                    while elements.count < count {
+                        if let element = reading.next() {
+                            elements.append(element)
+                        } else if let item = feed.waiting(1).first {
+                            reading.take(item)
+                        } else {
+                            break
+                        }
+                    }
+                } else {
+                    while elements.count < count {
+                        let items = feed.waiting(count - elements.count)
+                        if items.isEmpty { break }
+                        for item in items { if let element = element(item, feed) { elements.append(element) } }
+                    }
+                }
+                return elements
+            }
+
             /// This iteration: a loop over it goes on with the elements that are left.
             public func makeAsyncIterator() -> Self { self }
         }

@@ -38,6 +38,25 @@ final class PostingCore: Sendable {
         }
     }
 
+    /// Posts messages after it has encoded all of them.
+    func post<M: Message>(
+        contentsOf messages: some Sequence<M>, subject: String?, _ flags: PostFlags
+    ) throws(SharedNotificationError) {
+        // The cache closes its publishers when it is released, so it must live until the posts are done.
+        defer { withExtendedLifetime(self) {} }
+        let publisher = try publishers.publisher(for: M.self, subject: subject)
+        let batch: PayloadBatch
+        do {
+            batch = try PayloadBatch(encoding: messages)
+        } catch let error as SharedNotificationError {
+            throw error
+        } catch {
+            throw encodingFailed(M.name, error)
+        }
+        if (0..<batch.count).contains(where: { batch.range($0).count >= LargePosts.size }) { largePosts.note(M.name) }
+        try publisher.postUnlessStuck(batch, flags: flags)
+    }
+
     func post(
         _ payload: RawPayload, name: Name, subject: String?, as type: Any.Type? = nil, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {

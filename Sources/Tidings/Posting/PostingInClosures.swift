@@ -27,6 +27,23 @@ extension Publisher {
         return try post(&reservation, count: count, format: format, flags: flags)
     }
 
+    /// Posts the payloads of a batch, as above. An error says how many were posted.
+    func postUnlessStuck(_ batch: PayloadBatch, flags: PostFlags) throws(SharedNotificationError) {
+        guard flags.timeout != nil, let observation = LosslessRun.current else { return try post(batch, flags: flags) }
+        let bytes = batch.bytes.span.bytes
+        for index in 0..<batch.count {
+            do throws(SharedNotificationError) {
+                _ = try bytes.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
+                    try post(
+                        UnsafeRawBufferPointer(rebasing: bytes[batch.range(index)]), format: batch.format,
+                        flags: flags, checking: observation.refuseIfStuck)
+                }
+            } catch {
+                throw SharedNotificationError(error, index, of: batch.count)
+            }
+        }
+    }
+
     /// Clears the retained value, as above.
     func clearStateUnlessStuck(timeout: Duration?) throws(SharedNotificationError) {
         guard timeout != nil, let observation = LosslessRun.current else { return try clearState(timeout: timeout) }

@@ -96,6 +96,10 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
     /// One line: the operation and its object, the reason of the failure, and what to do.
     public let message: String
 
+    /// How many messages of `post(contentsOf:options:)` were posted before it failed: the first ones. 0 if another
+    /// function failed.
+    public let postedCount: Int
+
     /// The same text as ``message``.
     public var description: String { message }
 
@@ -108,7 +112,16 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
     public init(_ code: Code, message: String, underlyingError: (any Error)? = nil) {
         self.code = code
         self.message = message
+        postedCount = 0
         cause = Cause(error: underlyingError)
+    }
+
+    /// The error of a post of a batch, of which some messages were posted.
+    init(_ error: SharedNotificationError, _ posted: Int, of count: Int) {
+        code = error.code
+        message = "\(error.message); \(posted) of \(count) messages were posted"
+        postedCount = posted
+        cause = error.cause
     }
 
     /// Equal to any other, so that it does not count in the comparison of errors.
