@@ -542,8 +542,8 @@ int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_deliver
 
 #define TIDINGS_NEXT_MANY_MAX 64u  ///< the most deliveries of one call
 
-/// Takes the next delivery as `tidings_next` does, and the ones after it that are already there, at a lower price: up to
-/// `count` together, and up to TIDINGS_NEXT_MANY_MAX. Returns how many; 0 if `count` is 0; or an error of
+/// Takes the next delivery as `tidings_next` does, and the ones after it that are already there, at a lower price. It
+/// takes up to `count` together, and up to TIDINGS_NEXT_MANY_MAX. Returns how many; 0 if `count` is 0; or an error of
 /// `tidings_next`.
 ///
 /// All of them stay valid until the observer's next call. The call takes several only of messages of at most 200 bytes

@@ -167,8 +167,8 @@ final class ObserverHandle: @unchecked Sendable {
         }
     }
 
-    /// Waits for the next delivery, without a deadline. Only the leader calls it. If there is a backlog, one call of the
-    /// C library takes several; an interruption then shows after these.
+    /// Waits for the next delivery, without a deadline. Only the leader calls it. If there is a backlog, one call of
+    /// the C library takes several; an interruption then shows after these.
     func next() -> Outcome {
         if left > 0 {
             left -= 1
