@@ -21,6 +21,9 @@ final class ObserverHandle: @unchecked Sendable {
     /// The latest one of `deliveries`, and how many of the same call follow.
     @exclusivity(unchecked) private var delivery: UnsafeMutablePointer<tidings_delivery>
     @exclusivity(unchecked) private var left = 0
+    /// How many deliveries one call takes at most. A lossless observer takes one: posters need not wait for what it has
+    /// taken, so it takes no more than its closure can handle.
+    private var most: Int { flags & UInt32(TIDINGS_OBSERVE_LOSSLESS) == 0 ? Int(TIDINGS_NEXT_MANY_MAX) : 1 }
     private let lent = LentMemory()
 
     enum Outcome {
@@ -176,7 +179,7 @@ final class ObserverHandle: @unchecked Sendable {
             return .delivery
         }
         while true {
-            let result = tidings_next_many(observer, -1, deliveries, Int(TIDINGS_NEXT_MANY_MAX))
+            let result = tidings_next_many(observer, -1, deliveries, most)
             switch -result {
             case ..<0:
                 delivery = deliveries
