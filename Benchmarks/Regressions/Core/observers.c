@@ -9,6 +9,17 @@ void next(int times) {
     }
 }
 
+static void next_many(int times, size_t batch) {
+    tidings_delivery deliveries[64];
+    for (int i = 0, taken; i < times; i += taken) {
+        taken = tidings_next_many(observer, 0, deliveries, batch);
+        must(taken < 0 ? taken : 0);
+    }
+}
+
+void next_16(int times) { next_many(times, 16); }
+void next_64(int times) { next_many(times, 64); }
+
 void others(void) {
     open_publisher();
     observe("org.example.regression.other", 0);

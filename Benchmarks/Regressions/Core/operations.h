@@ -32,6 +32,8 @@ void drain(int times);  // until there is nothing left
 // posts.c
 void post_8(int times);
 void post_64(int times);
+void post_16_of_64(int times);  // batches
+void post_64_of_64(int times);
 void post_4096(int times);
 void state_set(int times);
 void observed(void);
@@ -39,6 +41,8 @@ void lossless(void);
 
 // observers.c
 void next(int times);
+void next_16(int times);  // batches
+void next_64(int times);
 void pass(int times);
 void others(void);
 
