@@ -3,6 +3,7 @@
 
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,3 +71,14 @@ long bench_futex_wait(_Atomic uint32_t *word, uint32_t value) {
 }
 
 long bench_futex_wake(_Atomic uint32_t *word) { return syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0); }
+
+long bench_sleeps(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nvcsw : 0;
+}
+
+bool bench_retry(int *tries, int most) {
+    if ((*tries)++ >= most) return false;
+    nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    return true;
+}
