@@ -104,18 +104,24 @@ struct CBORContents {
     var first: CBORPlace
     /// The number of elements or pairs, −1 for indefinite length.
     var count: Int
+    /// The offset behind it, as it was scanned: no element begins there or later.
+    var end: UInt32
 }
 
 extension CBORReader {
     func contents(of major: CBORMajor, at place: CBORPlace) throws(CBORFault) -> CBORContents {
         let head = try live().head(of: major, at: place)
         var first = CBORPlace(offset: UInt32(truncatingIfNeeded: head.end), span: place.span)
+        var end = first.offset
         if head.isIndefinite || head.argument > 0 {
-            guard try !span(at: place).hasOddKeys else { throw CBORFault(.keys, at: Int(place.offset)) }
+            let span = try span(at: place)
+            guard !span.hasOddKeys else { throw CBORFault(.keys, at: Int(place.offset)) }
+            end = span.end
+            try spend(Int(end &- place.offset))
             first.span += 1
-            // No overflow: `span(at:)` compared it with the number of spans.
+            // No overflow: `span(at:)` compared both.
         }
-        return CBORContents(start: place.offset, first: first, count: try bytes.count(of: head))
+        return CBORContents(start: place.offset, first: first, count: try bytes.count(of: head), end: end)
     }
 
     /// Decodes a value of any type. `spot` is its key's offset or its index in the container that `step` led to.
@@ -135,6 +141,7 @@ extension CBORReader {
             if state.pointee.indexed.count > savedIndexes { forgetIndexes(downTo: savedIndexes) }
             state.pointee.steps.removeLast(max(steps.count - savedSteps, 0))
         }
-        return try type.init(from: CBORDecoder(reader: self, step: add(step, spot, to: place), place: place))
+        let next = try add(step, spot, to: place)
+        return try type.init(from: CBORDecoder(reader: self, step: next, place: place))
     }
 }

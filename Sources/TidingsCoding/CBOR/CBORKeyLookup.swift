@@ -34,7 +34,7 @@ extension CBORReader {
         if hint.map != map.start { hint = CBORHint(map: map.start) }
         guard hint.isClean else { return nil }
         let next = hint.ordinal < 0 ? map.first : try skip(hint.value)
-        guard try hasPair(map, hint.ordinal + 1, at: next) else { return nil }
+        guard next.offset < map.end, try hasPair(map, hint.ordinal + 1, at: next) else { return nil }
         let bytes = self.bytes
         let end = name.utf8.withContiguousStorageIfAvailable {
             bytes.endOfName(UnsafeRawBufferPointer($0), at: Int(next.offset))

@@ -109,6 +109,6 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         guard hit != nil || orNull else { throw notFound(key) }
         let place = hit?.value ?? .missing
         let spot = hit.map { CBORStep.Spot.key($0.key, key.intValue) } ?? .absent(key)
-        return CBORDecoder(reader: reader, step: reader.add(step, spot, to: place), place: place)
+        return CBORDecoder(reader: reader, step: try reader.add(step, spot, to: place), place: place)
     }
 }

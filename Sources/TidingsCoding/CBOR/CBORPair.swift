@@ -50,8 +50,14 @@ extension CBORReader {
             throw CBORFault(.keys, at: Int(place.offset))
         }
         var value = CBORPlace(offset: UInt32(truncatingIfNeeded: end), span: place.span)
-        // A text of indefinite length has a span.
-        if case .joined = name { value = try skip(place) }
+        if case .joined = name {
+            // A text of indefinite length has a span.
+            value = try skip(place)
+            guard value.offset == UInt32(truncatingIfNeeded: end) else {
+                throw CBORFault(.changed, at: Int(place.offset))
+            }
+        }
+        try spend(end - Int(place.offset))
         return CBORPair(key: place, name: name, value: value)
     }
 
@@ -71,6 +77,7 @@ extension CBORReader {
         var ordinal = 0
         while try hasPair(map, ordinal, at: place) {
             if ordinal == most { return false }
+            guard place.offset < map.end else { throw CBORFault(.changed, at: Int(place.offset)) }
             let pair = try pair(at: place)
             guard try body(ordinal, pair) else { return true }
             place = try skip(pair.value)

@@ -113,11 +113,16 @@ extension CBORReader {
         let first = CBORPlace(offset: UInt32(truncatingIfNeeded: head.end), span: place.span &+ 1)
         // Offsets fit 31 bits. The array is not empty, so it has a span itself.
         let exponentHead = try bytes.content(at: first).head
-        // RFC 8949, 3.4.4: of major type 0 or 1. Another decimal fraction here would let a payload nest calls.
+        // RFC 8949, 3.4.4: of major type 0 or 1. Another decimal fraction here would let a payload nest calls. So the
+        // head is not read again.
         guard exponentHead.major == .unsigned || exponentHead.major == .negative else {
             throw .mismatch(exponentHead, at: first.offset)
         }
-        let exponent = try integer(Int.self, at: first)
+        guard let magnitude = Int(exactly: exponentHead.argument) else {
+            throw CBORFault(.integerRange, at: Int(first.offset))
+        }
+        let exponent = exponentHead.major == .unsigned ? magnitude : ~magnitude
+        // −1 − n is the complement of n.
         let second = try skip(first)
         if head.isIndefinite, try !bytes.isStop(at: Int(try skip(second).offset)) {
             throw CBORFault(.decimalPair, at: Int(place.offset))

@@ -4,17 +4,25 @@ extension CBORReader {
     func string(at place: CBORPlace) throws(CBORFault) -> String {
         let bytes = self.bytes
         let head = try head(of: .text, at: place)
-        if head.isIndefinite { return try bytes.text(of: head).text }
+        if head.isIndefinite {
+            let (text, end) = try bytes.text(of: head)
+            try spend(end - Int(place.offset))
+            return text
+        }
         #if MUTANT_STRING_END_FROM_HEAD  // Found by: fuzz decoder
             if isMutant("STRING_END_FROM_HEAD") {
                 return try bytes.text(from: head.end, to: head.end + Int(min(head.argument, 1 << 20)))
             }
         #endif
-        return try bytes.text(from: head.end, to: try bytes.endOfString(head))
+        let end = try bytes.endOfString(head)
+        try spend(end &- head.end)
+        return try bytes.text(from: head.end, to: end)
     }
 
     func data(at place: CBORPlace) throws(CBORFault) -> Data {
-        try bytes.data(of: head(of: .bytes, at: place)).data
+        let (data, end) = try bytes.data(of: head(of: .bytes, at: place))
+        try spend(end - Int(place.offset))
+        return data
     }
 }
 

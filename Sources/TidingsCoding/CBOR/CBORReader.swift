@@ -16,6 +16,8 @@ struct CBORReader {
         var indexed: ContiguousArray<UInt32> = []
         /// The keys and places that led to the values under way.
         var steps: ContiguousArray<CBORStep> = []
+        /// How many bytes may still be read of a payload that can change meanwhile.
+        var budget = Int.max
         var userInfo: [CodingUserInfoKey: Any] = [:]
     }
 
@@ -24,11 +26,15 @@ struct CBORReader {
     private let epoch: UInt32
 
     /// Begins a decoding. The bytes are lent to it until `end`.
+    ///
+    /// - Parameter isShared: whether other processes can change the bytes meanwhile.
     static func begin(
-        _ bytes: UnsafeRawBufferPointer, userInfo: [CodingUserInfoKey: any Sendable] = .init()
+        _ bytes: UnsafeRawBufferPointer, isShared: Bool = false, userInfo: [CodingUserInfoKey: any Sendable] = .init()
     ) -> CBORReader {
         let state = State.cache.take()
         state.pointee.bytes = PayloadBytes(bytes)
+        state.pointee.budget = isShared ? 16 &* bytes.count &+ 4096 : .max
+        // No overflow: a payload has at most 1 GiB.
         if !userInfo.isEmpty { state.pointee.userInfo = userInfo }
         return CBORReader(state: state, epoch: state.pointee.epoch)
     }
@@ -46,6 +52,17 @@ struct CBORReader {
     func live() throws(CBORFault) -> CBORReader {
         guard isLive else { throw CBORFault(.finished, at: 0) }
         return self
+    }
+}
+
+extension CBORReader {
+    /// Counts bytes that are read. If lengths change between two reads, a decoder could read the whole payload again
+    /// for each of its bytes. One that reads a payload of others' bytes more than 16 times gives up, and reads a copy.
+    @inline(__always)
+    func spend(_ count: Int) throws(CBORFault) {
+        state.pointee.budget &-= count
+        // No overflow: what is left is 0 or more, and `count` is at most the payload's size.
+        if state.pointee.budget < 0 { throw CBORFault(.changed, at: 0) }
     }
 }
 

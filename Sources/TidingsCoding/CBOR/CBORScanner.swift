@@ -102,13 +102,20 @@ struct CBORScanner {
 
     @inline(never)
     private func longKey(at offset: Int, depth: Int, _ hasOddKeys: inout Bool) throws(CBORFault) -> Int {
-        switch try bytes.key(at: offset)?.name {
-        // Text keys are validated here, all of them: a lookup compares bytes, and would pass over a bad one.
-        case .text(let start, let end)?:
-            if !bytes.isASCII(from: start, to: end) { _ = try bytes.text(from: start, to: end) }
-        case .joined?, .integer?: break
-        case nil: hasOddKeys = true
+        // The head of a key is read once: a second read could tell another length, for each byte of the payload.
+        guard let (name, end) = try bytes.key(at: offset) else {
+            hasOddKeys = true
+            return try self.end(ofItemAt: offset, depth: depth)
         }
-        return try end(ofItemAt: offset, depth: depth)
+        switch name {
+        // Text keys are validated here, all of them: a lookup compares bytes, and would pass over a bad one.
+        case .text(let start, let end):
+            if !bytes.isASCII(from: start, to: end) { _ = try bytes.text(from: start, to: end) }
+        case .integer: break
+        case .joined:
+            // Leaves a span.
+            guard try self.end(ofItemAt: offset, depth: depth) == end else { throw CBORFault(.changed, at: offset) }
+        }
+        return end
     }
 }

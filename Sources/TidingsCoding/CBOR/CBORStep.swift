@@ -13,6 +13,8 @@ struct CBORStep {
     var spot: Spot
     /// Where the value is.
     var place: CBORPlace
+    /// How many steps led here, with this one.
+    var depth: UInt32
     /// The path to the value, once an error has asked for it: a type that tries one value after another makes many
     /// errors with almost the same path.
     var path: [any CodingKey]?
@@ -21,8 +23,15 @@ struct CBORStep {
 }
 
 extension CBORReader {
-    func add(_ parent: UInt32, _ spot: CBORStep.Spot, to place: CBORPlace) -> UInt32 {
-        state.pointee.steps.append(CBORStep(parent: parent, spot: spot, place: place))
+    /// Throws if the values are nested deeper than a payload may be. The scan has checked that, but the bytes may have
+    /// changed since.
+    func add(_ parent: UInt32, _ spot: CBORStep.Spot, to place: CBORPlace) throws -> UInt32 {
+        let depth = Int(parent) < steps.count ? steps[Int(parent)].depth &+ 1 : 1
+        // A missing value at the deepest level is one step further.
+        guard depth <= CBORLimit.depth + 1 else {
+            throw CBORFault(.depth, at: Int(place.offset)).error(expecting: Any.self, path: [])
+        }
+        state.pointee.steps.append(CBORStep(parent: parent, spot: spot, place: place, depth: depth))
         return UInt32(truncatingIfNeeded: steps.count - 1)
         // A step is made for a value that has a place of its own, or by code that runs: 2³² don't fit into memory.
     }

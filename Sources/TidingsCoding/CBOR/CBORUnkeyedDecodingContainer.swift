@@ -9,6 +9,8 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
     private(set) var currentIndex = 0
     /// The place of the next element.
     private var next: CBORPlace
+    /// As ``CBORContents/end``.
+    private let end: UInt32
 
     init(reader: CBORReader, start: CBORPlace, step: UInt32, _ contents: CBORContents) {
         self.reader = reader
@@ -16,6 +18,7 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
         self.step = step
         count = contents.count < 0 ? nil : contents.count
         next = contents.first
+        end = contents.end
     }
 
     var codingPath: [any CodingKey] { reader.path(step, at: start) }
@@ -24,7 +27,7 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
         if let count, currentIndex >= count { return true }
         // The next call reports it. A loop that ended here would take the elements so far for the whole array.
         if !reader.isLive { return false }
-        if next.offset >= reader.bytes.count { return true }
+        if next.offset >= end { return true }
         if count != nil { return false }
         return (try? reader.bytes.isStop(at: Int(next.offset))) ?? true
     }
@@ -59,14 +62,14 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
     mutating func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type
     ) throws -> KeyedDecodingContainer<NestedKey> {
-        try element([String: Any].self) { try $0.decoder.container(keyedBy: type) }
+        try element([String: Any].self) { try $0.decoder().container(keyedBy: type) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try element([Any].self) { try $0.decoder.unkeyedContainer() }
+        try element([Any].self) { try $0.decoder().unkeyedContainer() }
     }
 
-    mutating func superDecoder() throws -> any Decoder { try element((any Decoder).self) { $0.decoder } }
+    mutating func superDecoder() throws -> any Decoder { try element((any Decoder).self) { try $0.decoder() } }
 
     // MARK: Shared
 
@@ -98,8 +101,8 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
     }
 
     /// A decoder of the next element.
-    private var decoder: CBORDecoder {
-        CBORDecoder(reader: reader, step: reader.add(step, .index(currentIndex), to: next), place: next)
+    private func decoder() throws -> CBORDecoder {
+        CBORDecoder(reader: reader, step: try reader.add(step, .index(currentIndex), to: next), place: next)
     }
 
     @inline(__always)

@@ -8,9 +8,15 @@ public struct _FieldDecoder: ~Copyable {
     @usableFromInline var cursor: ByteCursor
     /// Maps and arrays around it.
     @usableFromInline var depth = 0
+    /// Whether other processes can change the bytes meanwhile. This decoder passes over them once; `Codable`'s does
+    /// not.
+    @usableFromInline let isShared: Bool
 
     @inlinable @inline(__always)
-    package init(_ bytes: UnsafeRawBufferPointer) { cursor = ByteCursor(bytes) }
+    package init(_ bytes: UnsafeRawBufferPointer, isShared: Bool = false) {
+        cursor = ByteCursor(bytes)
+        self.isShared = isShared
+    }
 
     /// A map that is being read, by ``nextField(in:of:)``.
     public struct Map {
@@ -171,7 +177,7 @@ public struct _FieldDecoder: ~Copyable {
     mutating func another<Value>(
         _ read: (CBORReader, CBORPlace) throws(CBORFault) -> Value
     ) throws(CBORFault) -> Value {
-        let reader = CBORReader.begin(cursor.bytes.all)
+        let reader = CBORReader.begin(cursor.bytes.all, isShared: isShared)
         defer { reader.end() }
         let end = try CBORScanner(reader).end(ofItemAt: cursor.offset, depth: depth)
         let value = try read(reader, place)
@@ -185,10 +191,11 @@ public struct _FieldDecoder: ~Copyable {
         if depth == 0 {
             // The whole payload. The cursor moves first: to move it afterwards would cost a copy of the value.
             cursor.offset = bytes.count
-            return try CBORPayloadDecoder().decode(type, from: bytes)
+            return try CBORPayloadDecoder().decode(type, from: bytes, isShared: isShared)
         }
         let start = cursor.offset
-        return try CBORPayloadDecoder().decode(type, from: bytes, at: start, depth: depth, end: &cursor.offset)
+        return try CBORPayloadDecoder().decode(
+            type, from: bytes, isShared: isShared, at: start, depth: depth, end: &cursor.offset)
     }
 
     /// Throws unless everything has been read.

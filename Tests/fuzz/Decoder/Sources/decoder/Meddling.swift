@@ -20,10 +20,14 @@ struct Meddler {
         // In memory of exactly that size, so that the address sanitizer sees a read beyond it.
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
         defer { bytes.deallocate() }
-        bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: input[..<size]))
-        current = Meddler(bytes: bytes, edits: Array(input[size..<(input.count - 1)])[...])
         defer { current = nil }
-        _ = try? CBORPayloadDecoder().decode(Meddled.self, from: UnsafeRawBufferPointer(bytes))
+        // As a payload that lies in the center is decoded, too: with a bound to what is read.
+        for isShared in [false, true] {
+            bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: input[..<size]))
+            current = Meddler(bytes: bytes, edits: Array(input[size..<(input.count - 1)])[...])
+            let payload = UnsafeRawBufferPointer(bytes)
+            _ = try? CBORPayloadDecoder().decode(Meddled.self, from: payload, isShared: isShared)
+        }
     }
 
     mutating func turn() {
