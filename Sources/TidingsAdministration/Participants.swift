@@ -41,6 +41,13 @@ extension SharedNotificationCenter {
         /// How far its slowest lossless observer is behind: the number of posts, of all names, from that observer's
         /// next notification on. When that is the whole ring (``Statistics/slots``), posts wait for it.
         public var behind: Int
+        /// How many payloads it holds in place (``ObserverOptions/inPlace``). Approximate while it takes and releases
+        /// some.
+        public var payloadsHeld: Int
+        /// Bytes of the center's memory that no post can use meanwhile.
+        public var memoryHeld: UInt64
+        /// When it began to hold the oldest of them; `nil`: it holds none.
+        public var holdsSince: Date?
         /// What it has announced (`announce(role:will:timeout:)`); `nil`: it is not announced.
         public var announced: Participant?
     }
@@ -68,6 +75,8 @@ extension SharedNotificationCenter.ParticipantStatistics {
         guard tidings_participant(center, index, &info) == 0 else { return nil }
         var own = tidings_participant_observers()
         tidings_participant_observers_get(center, index, &own)
+        var holds = tidings_participant_holds()
+        tidings_participant_holds_get(center, index, &holds)
         #if MUTANT_JOINED_CONVERTED  // Found by: fuzz swift
             if isMutant("JOINED_CONVERTED") { _ = Int64(info.joined_at_ns) }
         #endif
@@ -79,6 +88,8 @@ extension SharedNotificationCenter.ParticipantStatistics {
             pid: info.pid, uid: info.uid, executable: executable, isAlive: info.alive,
             isOwn: info.own, joinedAt: Date(timeIntervalSince1970: Double(info.joined_at_ns) / 1e9),
             observers: Int(own.observers), observersLossless: Int(own.lossless), behind: Int(clamping: own.behind),
+            payloadsHeld: Int(holds.payloads), memoryHeld: holds.memory,
+            holdsSince: holds.payloads == 0 ? nil : Date(timeIntervalSince1970: Double(holds.since_ns) / 1e9),
             announced: info.announced ? announced : nil)
     }
 }

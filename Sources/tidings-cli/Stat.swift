@@ -75,6 +75,10 @@ private struct Picture: Encodable {
         var observers: Int
         var observersLossless: Int
         var behind: Int
+        var payloadsHeld: Int
+        var memoryHeld: UInt64
+        /// Since the oldest of them; missing if there are none.
+        var heldSeconds: Double?
         var isAnnounced: Bool
         /// Missing if it is not announced.
         var role: String?
@@ -104,6 +108,9 @@ private struct Picture: Encodable {
                 pid: $0.pid, uid: $0.uid, executable: $0.executable, isAlive: $0.isAlive, isOwn: $0.isOwn,
                 joinedAt: $0.joinedAt.formatted(.iso8601), observers: $0.observers,
                 observersLossless: $0.observersLossless, behind: $0.behind,
+                payloadsHeld: $0.payloadsHeld, memoryHeld: $0.memoryHeld,
+                // Never below zero, also if a peer or the clock has gone back.
+                heldSeconds: $0.holdsSince.map { max(0, -$0.timeIntervalSinceNow) },
                 isAnnounced: $0.announced != nil, role: $0.announced?.role)
         }
         participantLimit = statistics.participantLimit
@@ -138,6 +145,13 @@ private struct Picture: Encodable {
             + (isFull ? ": the whole ring; posters wait for it" : "")
     }
 
+    /// The payloads that the participant reads in place, whose memory no post can use.
+    private func holds(of participant: Participant) -> String {
+        guard let seconds = participant.heldSeconds else { return "" }
+        return ", holds \(counted(participant.payloadsHeld, "payload")) in place, \(participant.memoryHeld.asBytes), "
+            + "for \(String(format: "%.1f", seconds)) s"
+    }
+
     var text: String {
         var lines = [
             "center        \(center.printable), \(path.printable), format \(formatVersion)",
@@ -155,7 +169,7 @@ private struct Picture: Encodable {
                 "  pid \(participant.pid), uid \(participant.uid), \(participant.executable.printable), \(state), "
                     + "since \(participant.joinedAt)"
                     + (participant.role.map { ", announced as \"\($0.printable)\"" } ?? "") + observers(of: participant)
-            )
+                    + holds(of: participant))
         }
         lines.append("names         \(names.count.grouped) of \(nameLimit.grouped)")
         for name in names {

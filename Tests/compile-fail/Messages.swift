@@ -95,6 +95,12 @@ func keeps(_ center: SharedNotificationCenter) throws {
 // refused: call can throw
 func builds(_ center: SharedNotificationCenter) { center.post(name: "a", capacity: 4) { output in output.append(7) } }
 
+// A payload is read during the closure only.
+// refused: requires that 'RawSpan' conform to 'Escapable'
+func reads(_ payload: SharedNotificationCenter.RawPayload) -> Int { payload.withBytes { $0 }.byteCount }
+// refused: requires that 'Bool' conform to 'Numeric'
+func flags(_ one: SharedNotificationCenter.RawPayload) throws -> Int { try one.withSpan(of: Bool.self) { $0.count } }
+
 // A message is what can travel.
 // refused: not a message: declare the type as
 try center.post(7)

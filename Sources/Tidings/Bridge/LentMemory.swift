@@ -14,14 +14,25 @@ final class LentMemory {
     static let leastKept = Int(TIDINGS_LEND_MIN)
 
     private(set) var least = leastUnkept
+    /// From so many bytes on, payloads are read in place.
+    private let inPlace: Int
+    /// The less of both.
+    private(set) var large: Int
     private var bytes: [UInt8]?
 
-    /// Lends memory for that observer's payloads from now on. The observer must be closed before this object is
-    /// released.
+    init(inPlace: Int) {
+        self.inPlace = inPlace
+        large = min(Self.leastUnkept, inPlace)
+    }
+
+    /// Lends memory for that observer's payloads from now on, except for those in place. The observer must be closed
+    /// before this object is released.
     ///
     /// - Parameter kept: whether most payloads will be kept.
     func lend(to observer: OpaquePointer?, kept: Bool) {
         least = kept ? Self.leastKept : Self.leastUnkept
+        large = min(least, inPlace)
+        if inPlace < .max { tidings_observer_in_place(observer, inPlace) }
         _ = tidings_observer_lend(
             observer, least,
             { context, size in

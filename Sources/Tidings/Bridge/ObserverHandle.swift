@@ -24,7 +24,7 @@ final class ObserverHandle: @unchecked Sendable {
     /// How many deliveries one call takes at most. A lossless observer takes one: posters need not wait for what it has
     /// taken, so it takes no more than its closure can handle.
     private var most: Int { flags & UInt32(TIDINGS_OBSERVE_LOSSLESS) == 0 ? Int(TIDINGS_NEXT_MANY_MAX) : 1 }
-    private let lent = LentMemory()
+    private let lent: LentMemory
 
     enum Outcome {
         case delivery
@@ -32,8 +32,10 @@ final class ObserverHandle: @unchecked Sendable {
         case failed(SharedNotificationError)
     }
 
-    init(center: CenterHandle, lossless: Bool) throws(SharedNotificationError) {
+    /// - Parameter inPlace: from how many bytes on payloads are read in place; `nil`: all are copied.
+    init(center: CenterHandle, lossless: Bool, inPlace: Int? = nil) throws(SharedNotificationError) {
         flags = lossless ? UInt32(TIDINGS_OBSERVE_LOSSLESS) : 0
+        lent = LentMemory(inPlace: max(0, inPlace ?? .max))
         observer = try Self.open(center, flags)
         self.center = center
         deliveries = .allocate(capacity: Int(TIDINGS_NEXT_MANY_MAX))
@@ -257,8 +259,16 @@ extension ObserverHandle {
         tidings_observer_detach(observer, delivery, left + 1, &memory) == 0
     }
 
-    /// Whether the payload is large, and so is in an array already.
-    var isPayloadLent: Bool { delivery.pointee.size >= lent.least }
+    /// Whether the payload is too large for the C observer's buffer: it is in an array, or may lie in the center.
+    var isPayloadLarge: Bool { delivery.pointee.size >= lent.large }
+
+    private var isInPlace: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_IN_PLACE) != 0 }
+
+    /// Whether the payload is in an array already.
+    var isPayloadLent: Bool { delivery.pointee.size >= lent.least && !isInPlace }
+
+    /// The payload where it lies in the center. `nil`: it is a copy, or was returned before.
+    var heldPayload: HeldPayload? { center.flatMap { CenterPayload(observer, delivery, $0) } }
 
     /// The payload as bytes that may be kept: a copy, or a large payload's own array.
     var ownedPayload: [UInt8] {
@@ -274,7 +284,7 @@ extension ObserverHandle {
     /// where a buffer would need another copy. Called after the delivery was served.
     @inline(__always)
     func payloadWasKept(_ kept: Bool) {
-        guard delivery.pointee.size >= LentMemory.leastKept, kept != (lent.least == LentMemory.leastKept)
+        guard delivery.pointee.size >= LentMemory.leastKept, !isInPlace, kept != (lent.least == LentMemory.leastKept)
         else { return }
         lent.lend(to: observer, kept: kept)
     }

@@ -138,7 +138,7 @@ extension SharedNotificationCenter {
         return try ObservedState(
             M.name, in: self,
             decode: { payload in
-                try payload.bytes.withUnsafeBytes {
+                try payload.withPointer {
                     try PayloadCoding.message(type, format: payload.format.rawValue, bytes: $0)
                 }
             },

@@ -90,6 +90,9 @@ extension SharedNotificationCenter {
 extension UndecodableReport {
     fileprivate func decoded<Value: Decodable>(_ type: Value.Type, from arrival: Arrival) -> Value? {
         // As in Foundation, a notification without a payload is not a message, even if the type has no fields.
-        decoded(arrival) { try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: $0), bytes: $1) }
+        decoded(arrival) { arrival in
+            let format = PayloadCoding.Format(rawValue: arrival.format)
+            return try arrival.decoded { try PayloadCoding.decode(type, format: format, bytes: $0, isShared: $1) }
+        }
     }
 }

@@ -109,7 +109,7 @@ final class Diagnostics: Sendable {
                 "u\(notification.name)",
                 """
                 can't decode notification \(notification.envelope.sequence) "\(notification.name)" \
-                (\(notification.payload.format), \(notification.payload.bytes.count) bytes) from pid \
+                (\(notification.payload.format), \(notification.payload.count) bytes) from pid \
                 \(notification.envelope.poster.pid): \(error); later failures of this name are not reported
                 """
             )

@@ -61,12 +61,14 @@ struct ArrivedArguments<each Argument: Decodable>: Decodable {
 
 extension SharedNotificationCenter.Key {
     /// The arguments in a payload, with the defaults for missing ones.
-    func arguments(format: UInt8, bytes: UnsafeRawBufferPointer) throws -> (repeat each Argument) {
+    func arguments(
+        format: UInt8, bytes: UnsafeRawBufferPointer, isShared: Bool = false
+    ) throws -> (repeat each Argument) {
         // A key without arguments needs no payload.
         if bytes.isEmpty, Self.count == 0 { return (repeat try complete(nil, with: each defaults, at: 0)) }
         let arrived = try PayloadCoding.decode(
             ArrivedArguments<repeat each Argument>.self,
-            format: SharedNotificationCenter.PayloadFormat(rawValue: format), bytes: bytes)
+            format: SharedNotificationCenter.PayloadFormat(rawValue: format), bytes: bytes, isShared: isShared)
         var index = 0
         func next<Value>(_ value: Value?, _ standIn: Value?) throws -> Value {
             defer { index += 1 }

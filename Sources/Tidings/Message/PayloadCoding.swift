@@ -8,21 +8,24 @@ enum PayloadCoding {
     // MARK: Decoding
 
     /// Decodes a message from a payload, by the format that the payload declares.
+    ///
+    /// - Parameter isShared: whether other processes can change the bytes meanwhile. A coder of the program's must not
+    ///   be given such bytes.
     static func message<M: SharedNotificationCenter.Message>(
-        _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer
+        _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer, isShared: Bool = false
     ) throws -> M {
         // CBOR first: the most common format.
-        if format == Format.cbor.rawValue { return try messageInCBOR(type, bytes) }
-        return try messageOtherwise(type, format: format, bytes: bytes)
+        if format == Format.cbor.rawValue { return try messageInCBOR(type, bytes, isShared: isShared) }
+        return try messageOtherwise(type, format: format, bytes: bytes, isShared: isShared)
     }
 
     @inline(__always)
     static func messageInCBOR<M: SharedNotificationCenter.Message>(
-        _ type: M.Type, _ bytes: UnsafeRawBufferPointer
+        _ type: M.Type, _ bytes: UnsafeRawBufferPointer, isShared: Bool = false
     ) throws -> M {
         do {
             guard bytes.count < 1 << 31 else { throw CBORFault(.tooLarge, at: 0) }
-            var decoder = SharedNotificationCenter._FieldDecoder(bytes)
+            var decoder = SharedNotificationCenter._FieldDecoder(bytes, isShared: isShared)
             let message = try type.init(_decodingField: &decoder)
             try decoder.finish()
             return message
@@ -35,7 +38,7 @@ enum PayloadCoding {
     // types of this path costs as much as decoding a field.
     @inline(never)
     private static func messageOtherwise<M: SharedNotificationCenter.Message>(
-        _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer
+        _ type: M.Type, format: UInt8, bytes: UnsafeRawBufferPointer, isShared: Bool
     ) throws -> M {
         switch (Format(rawValue: format), M.encoding.kind) {
         case (.bitwise, .bitwise):
@@ -45,7 +48,7 @@ enum PayloadCoding {
         case (.bytes, _) where bytes.isEmpty:
             return try messageOfNothing(type)
         case (let format, _):
-            return try decode(type, format: format, bytes: bytes)
+            return try decode(type, format: format, bytes: bytes, isShared: isShared)
         }
     }
 
@@ -60,9 +63,13 @@ enum PayloadCoding {
     }
 
     /// Decodes a value of any type. Custom formats are not decoded.
-    static func decode<T: Decodable>(_ type: T.Type, format: Format, bytes: UnsafeRawBufferPointer) throws -> T {
+    static func decode<T: Decodable>(
+        _ type: T.Type, format: Format, bytes: UnsafeRawBufferPointer, isShared: Bool = false
+    ) throws -> T {
         // CBOR first: the most common format.
-        if format.rawValue == Format.cbor.rawValue { return try CBORPayloadDecoder().decode(type, from: bytes) }
+        if format.rawValue == Format.cbor.rawValue {
+            return try CBORPayloadDecoder().decode(type, from: bytes, isShared: isShared)
+        }
         return try decodeOtherwise(type, format: format, bytes: bytes)
     }
 
@@ -78,7 +85,8 @@ enum PayloadCoding {
                 throw CBORFault.describe(error, expecting: type)
             }
         case .text where type == String.self:
-            guard let text = String(validating: bytes, as: UTF8.self) as? T else {
+            // A copy is validated: another process may change the bytes afterwards.
+            guard let text = String(validating: Array(bytes), as: UTF8.self) as? T else {
                 throw undecodable("the text is not UTF-8")
             }
             return text
@@ -89,6 +97,14 @@ enum PayloadCoding {
             throw undecodable(
                 bytes.isEmpty ? "there is no payload" : "\(T.self) can't be decoded from a payload of format \(format)")
         }
+    }
+
+    /// The bytes of a field of type `Data`, where they lie in the payload.
+    static func field(
+        _ name: String, format: Format, bytes: UnsafeRawBufferPointer
+    ) throws -> UnsafeRawBufferPointer {
+        guard format == .cbor else { throw undecodable("a payload of format \(format) has no field \"\(name)\"") }
+        return try CBORField.bytes(of: name, in: bytes)
     }
 
     // MARK: Bitwise
@@ -148,7 +164,7 @@ enum PayloadCoding {
     }
 
     @inline(never)
-    private static func undecodable(_ why: String) -> DecodingError {
+    static func undecodable(_ why: String) -> DecodingError {
         DecodingError.dataCorrupted(DecodingError.Context(codingPath: [], debugDescription: why))
     }
 

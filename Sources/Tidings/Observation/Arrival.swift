@@ -5,6 +5,8 @@ struct Arrival: @unchecked Sendable {
     enum Bytes {
         case borrowed(UnsafeRawBufferPointer)
         case owned([UInt8])
+        /// In the center's memory: other processes can change the bytes.
+        case held(HeldPayload)
     }
 
     /// The parts of an envelope. Few closures read the envelope, and its strings cost more than the delivery.
@@ -63,23 +65,52 @@ struct Arrival: @unchecked Sendable {
         return envelope.sequence
     }
 
+    /// Calls code that must not meet bytes that other processes can change, for example code of the program.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         switch bytes {
-        case .borrowed(let bytes): try body(bytes)
-        case .owned(let bytes): try bytes.withUnsafeBytes(body)
+        case .borrowed(let bytes): return try body(bytes)
+        case .owned(let bytes): return try bytes.withUnsafeBytes(body)
+        case .held(let held):
+            let copy = Array(held.bytes)
+            let result = try copy.withUnsafeBytes(body)
+            held.release()
+            return result
         }
     }
 
+    /// Calls a decoder of the library's. If it succeeds, the payload's place in the center is free again: the arrival's
+    /// bytes must not be read any more.
+    @inline(__always)
+    func decoded<Value>(
+        _ decode: (UnsafeRawBufferPointer, _ isShared: Bool) throws -> Value
+    ) throws -> Value {
+        switch bytes {
+        case .borrowed(let bytes): try decode(bytes, false)
+        case .owned(let bytes): try bytes.withUnsafeBytes { try decode($0, false) }
+        case .held(let held): try decodedInPlace(held, decode)
+        }
+    }
+
+    @inline(never)
+    private func decodedInPlace<Value>(
+        _ held: HeldPayload, _ decode: (UnsafeRawBufferPointer, _ isShared: Bool) throws -> Value
+    ) throws -> Value {
+        let value = try SharedNotificationCenter.RawPayload.reading(held, decode)
+        held.release()
+        return value
+    }
+
     var notification: SharedNotificationCenter.Notification {
-        let copy =
+        let storage: SharedNotificationCenter.RawPayload.Storage =
             switch bytes {
-            case .borrowed(let bytes): Array(bytes)
-            case .owned(let bytes): bytes
+            case .borrowed(let bytes): .own(Array(bytes))
+            case .owned(let bytes): .own(bytes)
+            case .held(let held): .held(held)
             }
         return SharedNotificationCenter.Notification(
             name: name,
             payload: SharedNotificationCenter.RawPayload(
-                format: SharedNotificationCenter.PayloadFormat(rawValue: format), bytes: copy),
+                format: SharedNotificationCenter.PayloadFormat(rawValue: format), storage),
             envelope: envelope)
     }
 }
@@ -101,7 +132,12 @@ enum Item: Sendable {
         }
     }
 
-    /// How many bytes a waiting item keeps.
+    /// Whether it keeps memory of the center.
+    var isInPlace: Bool {
+        if case .arrival(let arrival) = self, case .held = arrival.bytes { true } else { false }
+    }
+
+    /// How many bytes of the process's memory a waiting item keeps.
     var size: Int {
         if case .arrival(let arrival) = self, case .owned(let bytes) = arrival.bytes { bytes.count } else { 0 }
     }

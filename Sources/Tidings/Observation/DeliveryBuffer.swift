@@ -25,7 +25,13 @@ struct DeliveryBuffer {
         }
     }
 
+    /// How many payloads may wait in the center's memory: a quarter of the chunks of the largest size. An observer that
+    /// falls behind then leaves most of them to posters.
+    static let mostInPlace = 4
+
     var bounds: Bounds
+    /// How many payloads wait in the center's memory.
+    private(set) var inPlace = 0
     // A queue whose front is at `first`; the elements before `first` are `nil`. It is compacted when at least half of
     // it is `nil`.
     private var items: [Item?] = []
@@ -74,6 +80,7 @@ struct DeliveryBuffer {
         if let before = missedLast.take() { items.append(before) }
         items.append(item)
         bytes += item.size
+        if item.isInPlace { inPlace += 1 }
     }
 
     mutating func pop() -> Item? {
@@ -93,6 +100,7 @@ struct DeliveryBuffer {
         items[first] = nil
         first += 1
         bytes -= item.size
+        if item.isInPlace { inPlace -= 1 }
         if first == items.count {
             items.removeAll(keepingCapacity: items.capacity <= 64)
             first = 0

@@ -81,6 +81,9 @@ struct ObservationMachine {
         return .run
     }
 
+    /// Whether an arriving payload may wait in the center's memory. During a suspension it could wait there for long.
+    var mayHold: Bool { !isSuspended && buffer.inPlace < DeliveryBuffer.mostInPlace }
+
     mutating func keep(_ item: Item, isImmediate: Bool = false) -> Keeps {
         if isCancelled { return .ignore }
         if isSuspended {

@@ -25,12 +25,14 @@ extension SharedNotificationCenter {
         /// Such a post waits for room until its timeout, if it has one, and then fails with `.full`. Uses an observer
         /// slot of the center and a thread.
         public var isLossless: Bool
+        /// Which payloads are read in place: where they lie in the center, without a copy; `nil`: none.
+        public var inPlace: InPlace?
         /// The object that the observation belongs to; the center object holds it weakly.
         ///
         /// After the object is released, no closure is called for it, even if the token is kept. The observation then
         /// ends, at the latest with its next notification. Until then the center object keeps the observation alive, so
         /// the token may be dropped. All observations of one owner receive their notifications in one order, and one at
-        /// a time; an observation that is lossless, or starts with history, has an order of its own.
+        /// a time; an observation that is lossless, reads in place, or starts with history, has an order of its own.
         /// ``SharedNotificationCenter/removeObservers(of:)`` ends all of them.
         ///
         /// An owner has one observation for each combination of names, message type and subject. If it registers again
@@ -61,7 +63,8 @@ extension SharedNotificationCenter {
         /// Creates options, each as the property that it sets says. Every argument may be left out.
         public init(
             subject: String? = nil, from start: Start = .now, excludingOwnPosts: Bool = false, lossless: Bool = false,
-            owner: (any AnyObject & Sendable)? = nil, queue: DispatchQueue? = nil, executor: (any TaskExecutor)? = nil,
+            inPlace: InPlace? = nil, owner: (any AnyObject & Sendable)? = nil, queue: DispatchQueue? = nil,
+            executor: (any TaskExecutor)? = nil,
             onMissed: (@Sendable (Int, Name?) -> Void)? = nil,
             onUndecodable: (@Sendable (Notification, any Error) -> Void)? = nil
         ) {
@@ -69,12 +72,50 @@ extension SharedNotificationCenter {
             self.start = start
             excludesOwnPosts = excludingOwnPosts
             isLossless = lossless
+            self.inPlace = inPlace
             self.owner = owner
             self.queue = queue
             self.executor = executor
             self.onMissed = onMissed
             self.onUndecodable = onUndecodable
         }
+    }
+
+    /// Which payloads an observer reads in place (``ObserverOptions/inPlace``).
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter.default
+    /// let token = try center.addObserver(forNames: "com.example.frame", options: .init(inPlace: .large)) {
+    ///     print($0.payload.withBytes { $0.byteCount })
+    /// }
+    /// ```
+    ///
+    /// A message is decoded from the center's memory. A ``Notification`` has a payload there:
+    /// ``RawPayload/withBytes(_:)`` reads it. Posters do not use the memory meanwhile: until the message is decoded, or
+    /// until the last copy of the payload is gone. They never wait for it. If all memory for payloads of a size is held
+    /// (16 of the largest), a post of that size fails at once with `.full`, and its message names the process that
+    /// holds most; `tidings stat` shows how many payloads each process holds, and since when. So keep such a payload
+    /// for a short time, or keep its ``RawPayload/bytes``.
+    ///
+    /// A center object can hold 31 payloads at a time, 4 of which wait for one observer's closure or sequence. Further
+    /// ones are copied, as are all that arrive during a suspension, or in a center opened read-only. A process that
+    /// dies holds nothing. A held payload keeps the center open. In a forked child it is valid as long as the parent
+    /// holds it.
+    ///
+    /// A process with write access that does not keep to the library's rules can change a payload while it is read.
+    /// Decoding then gives wrong values or fails, and nothing worse. A ``PayloadCoder``, a ``BytesMessage`` and the
+    /// methods of a protocol are given a copy. An observer with this option uses an observer slot of the center and a
+    /// thread.
+    public struct InPlace: Hashable, Sendable {
+        /// From how many bytes on.
+        public var threshold: Int
+
+        /// Payloads of 16 KiB or more. Smaller ones are copied in about the time that holding them takes.
+        public static let large = InPlace.from(16_384)
+
+        /// Payloads of so many bytes or more. Those of at most 200 bytes are always copied. For an example see
+        /// ``InPlace``.
+        public static func from(_ bytes: Int) -> InPlace { InPlace(threshold: bytes) }
     }
 
     /// The names that an untyped observer observes: all, some, or all that begin with a prefix.
@@ -126,7 +167,7 @@ extension SharedNotificationCenter.ObserverOptions {
     func subscription(to names: SharedNotificationCenter.Names) -> Subscription {
         Subscription(
             names: names.names, prefixes: names.prefixes, subject: subject, start: start, excludesOwn: excludesOwnPosts,
-            isLossless: isLossless)
+            isLossless: isLossless, inPlace: inPlace?.threshold)
     }
 
     /// The context of a closure that is not asynchronous: the actor that it is isolated to, or the queue.

@@ -50,7 +50,8 @@ extension SharedNotificationCenter {
             diagnostics = core.diagnostics
             var names: [UInt32: Name] = [:]
             (observer, executables) = try core.link.inLatest { (center) throws(SharedNotificationError) in
-                let observer = try ObserverHandle(center: center, lossless: subscription.isLossless)
+                let observer = try ObserverHandle(
+                    center: center, lossless: subscription.isLossless, inPlace: subscription.inPlace)
                 try observer.seek(to: subscription.start)
                 names = [:]
                 try observer.add(subscription) { names[$1] = $0 }
@@ -101,7 +102,7 @@ extension SharedNotificationCenter {
                 observer.dropPayload()
                 observer.payloadWasKept(true)
             }
-            return observer.arrival(for: nil, observer.ownedPayload, executables).notification
+            return observer.arrival(for: nil, observer.keptPayload(holds: true), executables).notification
         }
     }
 }

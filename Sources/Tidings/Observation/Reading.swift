@@ -3,12 +3,15 @@
 /// Decodes arrivals as messages of a type, and reports each arrival that does not decode.
 struct Reading<M: SharedNotificationCenter.Message>: Sendable {
     private let undecodable: UndecodableReport
+    /// Whether a coder of the program's decodes: it reads a copy of a payload in place.
+    private let isForeign: Bool
 
     init(
         _ type: M.Type, onUndecodable: (@Sendable (SharedNotificationCenter.Notification, any Error) -> Void)?,
         in core: CenterCore
     ) {
         core.types.note(type, name: M.name)
+        isForeign = if case .custom = M.encoding.kind { true } else { false }
         undecodable = UndecodableReport(onUndecodable: onUndecodable, diagnostics: core.diagnostics)
     }
 
@@ -21,16 +24,21 @@ struct Reading<M: SharedNotificationCenter.Message>: Sendable {
         guard !arrival.isCleared else { return }
         let message: M
         do {
-            message = try arrival.withBytes { try PayloadCoding.message(M.self, format: arrival.format, bytes: $0) }
+            message = try decoded(arrival)
         } catch {
             return undecodable.report(arrival, error)
         }
         body(message)
     }
 
-    func message(_ arrival: Arrival) -> M? {
-        undecodable.decoded(arrival) { try PayloadCoding.message(M.self, format: $0, bytes: $1) }
+    @inline(__always)
+    private func decoded(_ arrival: Arrival) throws -> M {
+        let format = arrival.format
+        if isForeign { return try arrival.withBytes { try PayloadCoding.message(M.self, format: format, bytes: $0) } }
+        return try arrival.decoded { try PayloadCoding.message(M.self, format: format, bytes: $0, isShared: $1) }
     }
+
+    func message(_ arrival: Arrival) -> M? { undecodable.decoded(arrival, decoded) }
 }
 
 /// Decodes arrivals as the arguments of a key, and reports each arrival that does not decode.
@@ -48,7 +56,9 @@ struct KeyReading<each Argument: Codable & Sendable>: Sendable {
     }
 
     func arguments(_ arrival: Arrival) -> (repeat each Argument)? {
-        undecodable.decoded(arrival) { try key.arguments(format: $0, bytes: $1) }
+        undecodable.decoded(arrival) { arrival in
+            try arrival.decoded { try key.arguments(format: arrival.format, bytes: $0, isShared: $1) }
+        }
     }
 }
 
@@ -61,11 +71,11 @@ struct UndecodableReport: Sendable {
     /// The decoded payload. `nil`: it does not decode, which has been reported, or the arrival reports that the
     /// retained value was cleared.
     func decoded<Value>(
-        _ arrival: Arrival, _ decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
+        _ arrival: Arrival, _ decode: (Arrival) throws -> Value
     ) -> Value? {
         guard !arrival.isCleared else { return nil }
         do {
-            return try arrival.withBytes { try decode(arrival.format, $0) }
+            return try decode(arrival)
         } catch {
             report(arrival, error)
             return nil

@@ -12,10 +12,13 @@ struct Subscription: Sendable {
     var start: SharedNotificationCenter.Start
     var excludesOwn: Bool
     var isLossless: Bool
+    /// From how many bytes on payloads are read in place; `nil`: all are copied.
+    var inPlace: Int?
 
     /// A start other than `.now` needs a cursor of its own. A lossless observer must hold back posts of its own
-    /// subscription only.
-    var needsOwnDispatcher: Bool { start != .now || isLossless }
+    /// subscription only. A payload in place must belong to one observation, which releases it when it needs it no
+    /// more.
+    var needsOwnDispatcher: Bool { start != .now || isLossless || inPlace != nil }
 }
 
 // Prefixes are compared byte by byte, as names are, and not by Unicode equivalence.
@@ -89,9 +92,16 @@ extension ObserverHandle {
 
     /// The current delivery, to be kept.
     func arrival(
-        for name: SharedNotificationCenter.Name?, _ bytes: [UInt8], _ executables: ExecutableNames
+        for name: SharedNotificationCenter.Name?, _ bytes: Arrival.Bytes, _ executables: ExecutableNames
     ) -> Arrival {
-        arrival(for: name, .owned(bytes), .envelope(facts.envelope(subject: subject, executables)))
+        arrival(for: name, bytes, .envelope(facts.envelope(subject: subject, executables)))
+    }
+
+    /// The current payload as bytes that may be kept: where they lie in the center, if the caller `holds` them, or a
+    /// copy.
+    func keptPayload(holds: Bool) -> Arrival.Bytes {
+        if holds, let held = heldPayload { return .held(held) }
+        return .owned(ownedPayload)
     }
 
     var facts: Arrival.Facts {

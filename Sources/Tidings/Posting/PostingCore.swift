@@ -237,11 +237,12 @@ final class PostingCore: Sendable {
     private func post(
         _ payload: RawPayload, _ name: @autoclosure () -> Name, to publisher: Publisher, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
-        if payload.bytes.count >= LargePosts.size { largePosts.note(name()) }
-        // Not `bytes.withUnsafeBytes`: that loses the error's type.
-        let span = payload.bytes.span.bytes
-        return try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
-            try publisher.postUnlessStuck(bytes, format: payload.format.rawValue, flags: flags)
+        if payload.count >= LargePosts.size { largePosts.note(name()) }
+        return try payload.withBytes { (span) throws(SharedNotificationError) in
+            // Not the array's `withUnsafeBytes`: that loses the error's type.
+            try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
+                try publisher.postUnlessStuck(bytes, format: payload.format.rawValue, flags: flags)
+            }
         }
     }
 

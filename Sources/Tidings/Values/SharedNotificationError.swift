@@ -60,8 +60,9 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         /// There is such a center already.
         public static let exists = Code("exists")
         /// A lossless observer is a whole ring behind (with a timeout: it still was at the end). Or all chunks for
-        /// payloads of that size hold retained values or are being written. Nothing was posted. A request also throws
-        /// this if all calls of the center are in use: four for each of its slots, at most 16,384.
+        /// payloads of that size hold retained values, are being written, or are held by processes that read them in
+        /// place; the message names one. Nothing was posted. A request also throws this if all calls of the center are
+        /// in use: four for each of its slots, at most 16,384.
         public static let full = Code("full")
         /// The center was removed, deleted or replaced: open it again. Opening and removing throw this if another
         /// process has been removing the center for two seconds.

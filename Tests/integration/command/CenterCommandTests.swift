@@ -63,6 +63,28 @@ struct CenterCommandTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func statPrintsWhichProcessHoldsPayloadsInPlace() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center()
+        let observer = try center.pollableObserver(forNames: "a", options: .init(inPlace: .large))
+        try center.post(name: "a", payload: .init(format: .bytes, bytes: Array(repeating: 1, count: 100_000)))
+        var delivery = try observer.next()
+        func own() async throws -> [String: Any]? {
+            let stat = object(try await tidings("stat", "--json", in: directory).output.first)
+            return (stat["participants"] as? [[String: Any]])?.first { $0["pid"] as? Int32 == getpid() }
+        }
+        let holder = try await own()
+        #expect(holder?["payloadsHeld"] as? Int == 1 && holder?["memoryHeld"] as? Int ?? 0 >= 100_000)
+        #expect(holder?["heldSeconds"] as? Double ?? -1 >= 0)
+        let text = try await tidings("stat", in: directory).output
+        #expect(text.contains { $0.contains("pid \(getpid()),") && $0.contains(", holds 1 payload in place, ") })
+        withExtendedLifetime(delivery) {}
+        delivery = nil
+        let free = try await own()
+        #expect(free?["payloadsHeld"] as? Int == 0 && free?["heldSeconds"] == nil)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func statWatchGoesOnUntilInterrupted() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center()

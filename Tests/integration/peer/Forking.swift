@@ -45,6 +45,41 @@ extension TestPeer {
         token.cancel()
     }
 
+    /// A forked child and its parent's payload in place.
+    static func forkHeld(_ center: SharedNotificationCenter, _ name: SharedNotificationCenter.Name) throws {
+        let observer = try center.pollableObserver(forNames: [name], options: .init(inPlace: .large))
+        func post(_ letter: UInt8) throws {
+            let bytes = Array(repeating: letter, count: 100_000)
+            try center.post(name: name, payload: .init(format: .bytes, bytes: bytes))
+        }
+        func held() throws -> Int { try center.participants.filter(\.isOwn).map(\.payloadsHeld).reduce(0, +) }
+        func isIntact(_ payload: SharedNotificationCenter.RawPayload?) -> Bool {
+            payload?.withBytes { bytes in
+                bytes.byteOffsets.allSatisfy { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) == 1 }
+            } ?? false
+        }
+        try post(1)
+        func next() throws -> SharedNotificationCenter.RawPayload? {
+            guard case .notification(let notification)? = try observer.next() else { return nil }
+            return notification.payload
+        }
+        var payload = try next()
+        let child = fork()
+        if child == 0 {
+            guard isIntact(payload) else { _exit(1) }
+            payload = nil
+            // The parent's hold is still there: the memory is not used for these.
+            do { for _ in 0..<200 { try post(2) } } catch { _exit(2) }
+            _exit(0)
+        }
+        var status: Int32 = 0
+        waitpid(child, &status, 0)
+        say("child ended with \(isIntact(payload) ? status : -1)")
+        let before = try held()
+        payload = nil
+        say("held \(before), then \(try held())")
+    }
+
     /// Swift hides it.
     private static func fork() -> Int32 {
         typealias Fork = @convention(c) () -> Int32

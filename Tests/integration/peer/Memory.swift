@@ -74,6 +74,30 @@ extension TestPeer {
         say("\(try memory().most - before)")
     }
 
+    /// Payloads in place, for one thread at a time.
+    private final class Kept: @unchecked Sendable {
+        // Sendable: the observer's closure adds, and after that the main thread alone uses it.
+        var payloads: [SharedNotificationCenter.RawPayload] = []
+        let added = DispatchSemaphore(value: 0)
+    }
+
+    static func hold(
+        _ center: SharedNotificationCenter, _ name: SharedNotificationCenter.Name, _ count: Int
+    ) throws {
+        let kept = Kept()
+        let token = try center.addObserver(forNames: [name], options: .init(inPlace: .large)) {
+            kept.payloads.append($0.payload)
+            say("held")
+            kept.added.signal()
+        }
+        say("holding")
+        for _ in 0..<count { kept.added.wait() }
+        token.cancel()
+        if readLine() == nil { exit(0) }
+        kept.payloads = []
+        say("released")
+    }
+
     private actor Iterator {
         typealias Deliveries = SharedNotificationCenter.ObservedSequence<SharedNotificationCenter.RawDelivery>
         private var iterator: Deliveries.Iterator

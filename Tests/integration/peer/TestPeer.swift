@@ -93,6 +93,10 @@ import TidingsAdministration
 //                           Observes NAME until N notifications have come. KIND is a closure, "untouched" (a closure
 //                           that reads no byte), a queue, a sequence or a pollable observer.
 //                           → observing, then "got" for each, then the KiB by which its own memory grew at most
+//   hold NAME N             Observes NAME in place, and keeps N payloads until a line on standard input.
+//                           → holding, then "held" for each, at last released
+//   fork-held NAME          Holds a payload of NAME in place, and forks a child that reads it and lets it go.
+//                           → child ended with STATUS, "held COUNT, then COUNT"
 //   objects N               Posts about N objects of its own.
 //                           → posted N
 //   copied-object           Observes an object, and posts 1 and 4 about it. A forked child posts 2 and 3 about its
@@ -207,6 +211,8 @@ struct TestPeer {
             case "release": release(word())
             case "observers": say("observers \(try center.statistics.observers)")
             case "observe-memory": try observeMemory(center, word(), word(), number())
+            case "hold": try hold(center, .init(word()), number())
+            case "fork-held": try forkHeld(center, .init(word()))
             case "objects":
                 let count = number()
                 MainActor.assumeIsolated { postAboutObjects(center, count) }

@@ -61,7 +61,8 @@ final class Dispatcher: @unchecked Sendable {
 
     /// - Parameter subscription: the only subscription of a dispatcher of its own; `nil`: the dispatcher is shared.
     init(core: CenterCore, center: CenterHandle, for subscription: Subscription?) throws(SharedNotificationError) {
-        observer = try ObserverHandle(center: center, lossless: subscription?.isLossless ?? false)
+        observer = try ObserverHandle(
+            center: center, lossless: subscription?.isLossless ?? false, inPlace: subscription?.inPlace)
         executables = ExecutableNames(center: center)
         isShared = subscription == nil
         self.core = core

@@ -50,7 +50,7 @@ extension Dispatcher {
     private enum Step {
         /// Holds a reference to the observation, and to its closure, which `route` releases.
         case run(Unmanaged<Observation>, @Sendable (Arrival) -> Void, SharedNotificationCenter.Name?, watch: Bool)
-        case keep(Observation, SharedNotificationCenter.Name?)
+        case keep(Observation, SharedNotificationCenter.Name?, holds: Bool)
         case drain
         case done(Routed)
     }
@@ -59,7 +59,7 @@ extension Dispatcher {
 
     /// Serves all observations of the current delivery, from `position` on.
     private func route(_ tenure: Roles.Tenure) -> Routed {
-        var owned: [UInt8]?
+        var kept: Arrival.Bytes?
         var isKept = false
         // Released by hand, because only the reference that a closure's run needs shall be counted on this path.
         var finished: Unmanaged<Observation>?
@@ -86,10 +86,9 @@ extension Dispatcher {
                     observation._withUnsafeGuaranteedRef { $0.reportMissed(missed, of: name) }
                 } else {
                     let payload: Arrival.Bytes
-                    if observer.isPayloadLent {
-                        let bytes = owned ?? observer.ownedPayload
-                        owned = bytes
-                        payload = .owned(bytes)
+                    if observer.isPayloadLarge {
+                        payload = kept ?? observer.keptPayload(holds: true)
+                        kept = payload
                     } else {
                         // In the C observer's memory. It stays there during the closure: see `look()`.
                         payload = .borrowed(observer.payload)
@@ -109,12 +108,12 @@ extension Dispatcher {
                         handler(arrival)
                     }
                 }
-            case .keep(let observation, let name):
+            case .keep(let observation, let name, let holds):
                 if let missed = observer.missed {
                     keep(.missed(missed, name ?? observer.missedPattern), for: observation)
                 } else {
-                    let bytes = owned ?? observer.ownedPayload
-                    owned = bytes
+                    let bytes = kept ?? observer.keptPayload(holds: holds)
+                    kept = bytes
                     isKept = true
                     keep(
                         .arrival(observer.arrival(for: name, bytes, executables)), for: observation,
@@ -122,7 +121,7 @@ extension Dispatcher {
                 }
             case .done(let routed):
                 // This thread still leads, because a leader is not deposed between two closures.
-                if owned != nil { observer.dropPayload() }
+                if kept != nil { observer.dropPayload() }
                 observer.payloadWasKept(isKept)
                 return routed
             case .drain: return .deposed
@@ -160,7 +159,9 @@ extension Dispatcher {
             }
             switch arrives {
             case .ignore: continue
-            case .keep: return .keep(observation.takeUnretainedValue(), table.entries[index].name)
+            case .keep:
+                let observation = observation.takeUnretainedValue()
+                return .keep(observation, table.entries[index].name, holds: observation.machine.mayHold)
             case .run:
                 running = observation
                 let watch = roles.handlerBegins(others: isShared && table.count > 1)

@@ -27,6 +27,7 @@ struct Meddler {
             current = Meddler(bytes: bytes, edits: Array(input[size..<(input.count - 1)])[...])
             let payload = UnsafeRawBufferPointer(bytes)
             _ = try? CBORPayloadDecoder().decode(Meddled.self, from: payload, isShared: isShared)
+            _ = try? CBORField.bytes(of: "name", in: payload)
         }
     }
 

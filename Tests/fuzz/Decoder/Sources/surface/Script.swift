@@ -176,18 +176,23 @@ final class Script {
         let lossless = how & 8 != 0
         let queue = how & 16 != 0 ? queue : nil
         let own = how & 32 != 0
+        // These have an observer of their own anyway.
+        let inPlace: Center.InPlace? = lossless ? .from(0) : nil
         tokens[index] =
             switch kind % 8 {
             case 0:
                 try? center.addObserver(
                     for: Numbered.self,
                     options: .init(
-                        subject: subject, from: start, excludingOwnPosts: own, lossless: lossless, queue: queue,
+                        subject: subject, from: start, excludingOwnPosts: own, lossless: lossless, inPlace: inPlace,
+                        queue: queue,
                         onMissed: { count, _ in tally.miss(count) }, onUndecodable: { tally.note(.undecodable($0, $1)) }
                     ),
                     using: { tally.take($0.number, $0.text.utf8.count) })
             case 1:
-                try? center.addObserver(for: Flat.self, options: .init(from: start, lossless: lossless, queue: queue)) {
+                try? center.addObserver(
+                    for: Flat.self, options: .init(from: start, lossless: lossless, inPlace: inPlace, queue: queue)
+                ) {
                     tally.take($0.x.isNaN ? 1 : 0, $0.y.isNaN ? 1 : 0)
                     tally.take($1)
                 }
@@ -195,12 +200,13 @@ final class Script {
                 try? center.addObserver(
                     forNames: .all,
                     options: .init(
-                        subject: subject, from: start, excludingOwnPosts: own, lossless: lossless, queue: queue,
+                        subject: subject, from: start, excludingOwnPosts: own, lossless: lossless, inPlace: inPlace,
+                        queue: queue,
                         onMissed: { count, _ in tally.miss(count) }), using: { tally.take($0) })
             case 3:
                 try? center.addObserver(
                     forNames: .init(["c"], prefixes: ["com.example.", "b"]),
-                    options: .init(from: start, lossless: lossless, queue: queue)
+                    options: .init(from: start, lossless: lossless, inPlace: inPlace, queue: queue)
                 ) { tally.take($0) }
             case 4, 5:
                 try? center.addObserver(
@@ -258,20 +264,24 @@ final class Script {
         let start = self.start(how / 2)
         let bufferSize = how & 32 != 0 ? 1 : how & 8 == 0 ? 4 : 1024
         let lossless = how & 16 != 0
+        let inPlace: Center.InPlace? = lossless ? .from(0) : nil
         readers[index] =
             switch kind % 4 {
             case 0:
                 Reader(
                     center.messages(
                         of: Numbered.self,
-                        options: .init(from: start, lossless: lossless, onMissed: { count, _ in tally.miss(count) }),
+                        options: .init(
+                            from: start, lossless: lossless, inPlace: inPlace,
+                            onMissed: { count, _ in tally.miss(count) }),
                         bufferSize: bufferSize, keeping: keeping
                     ).makeAsyncIterator()
                 ) { tally.take($0.number, $0.text.utf8.count) }
             case 1:
                 Reader(
                     center.deliveries(
-                        of: Flat.self, options: .init(from: start, lossless: lossless), bufferSize: bufferSize,
+                        of: Flat.self, options: .init(from: start, lossless: lossless, inPlace: inPlace),
+                        bufferSize: bufferSize,
                         keeping: keeping
                     ).makeAsyncIterator()
                 ) {
@@ -287,7 +297,8 @@ final class Script {
                 Reader(
                     center.deliveries(
                         ofNames: .init(kind % 4 == 2 ? nil : ["a", "c"]),
-                        options: .init(from: start, lossless: lossless), bufferSize: bufferSize, keeping: keeping
+                        options: .init(from: start, lossless: lossless, inPlace: inPlace), bufferSize: bufferSize,
+                        keeping: keeping
                     ).makeAsyncIterator()
                 ) { tally.take($0) }
             }
@@ -322,7 +333,7 @@ final class Script {
             defer { harness_dispatched(true) }
             pollables[index] = try? center.pollableObserver(
                 forNames: .init(how & 8 == 0 ? nil : ["a", "b"], prefixes: how & 16 == 0 ? [] : ["com."]),
-                options: .init(from: start(how / 2), lossless: how & 32 != 0))
+                options: .init(from: start(how / 2), lossless: how & 32 != 0, inPlace: how & 32 != 0 ? .from(0) : nil))
         }
         for _ in 0...how {
             guard let delivery = try? pollables[index]?.next() else { return }
