@@ -9,6 +9,11 @@ void next(int times) {
     }
 }
 
+void in_place(void) {
+    observed();
+    tidings_observer_in_place(observer, 0);
+}
+
 static void next_many(int times, size_t batch) {
     tidings_delivery deliveries[64];
     for (int i = 0, taken; i < times; i += taken) {

@@ -44,6 +44,7 @@ void next(int times);
 void next_16(int times);  // batches
 void next_64(int times);
 void pass(int times);
+void in_place(void);
 void others(void);
 
 // handles.c
