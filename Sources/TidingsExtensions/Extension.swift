@@ -166,13 +166,43 @@ public final class Extension: Sendable {
     public func post<M: SharedNotificationCenter.Message>(
         _ message: M, options: SharedNotificationCenter.PostOptions = SharedNotificationCenter.PostOptions()
     ) throws(ExtensionError) {
+        try post(M.name) { (center) throws(SharedNotificationError) in try center.post(message, options: options) }
+    }
+
+    /// Posts a payload that a closure builds in place, in the memory of this extension's private center: as
+    /// `SharedNotificationCenter.post(name:format:capacity:options:building:)`.
+    ///
+    /// ```swift
+    /// func show(_ one: Extension) throws {
+    ///     try one.post(name: "frame", capacity: 640 * 480 * 4) { output in
+    ///         output.append(repeating: 0xFF00_0000, count: 640 * 480, as: UInt32.self)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The extension reads it there if its observer in `host.center` has the option `inPlace`. In the broadcast center
+    /// it could not: an extension may only read that.
+    ///
+    /// - Throws: as `post(_:options:)`.
+    public func post(
+        name: SharedNotificationCenter.Name, format: SharedNotificationCenter.PayloadFormat = .bytes, capacity: Int,
+        options: SharedNotificationCenter.PostOptions = SharedNotificationCenter.PostOptions(),
+        building build: (inout OutputRawSpan) throws -> Void
+    ) throws(ExtensionError) {
+        try post(name) { (center) throws(SharedNotificationError) in
+            try center.post(name: name, format: format, capacity: capacity, options: options, building: build)
+        }
+    }
+
+    private func post(
+        _ what: SharedNotificationCenter.Name,
+        _ post: (SharedNotificationCenter) throws(SharedNotificationError) -> Void
+    ) throws(ExtensionError) {
         guard let start = current else {
             throw ExtensionError(
-                .notRunning, message: "can't post \"\(M.name)\" to extension \"\(name)\": it is not ready")
+                .notRunning, message: "can't post \"\(what)\" to extension \"\(name)\": it is not ready")
         }
-        do throws(SharedNotificationError) { try start.center.post(message, options) } catch {
-            throw .center(error, of: name)
-        }
+        do throws(SharedNotificationError) { try start.center.post(post) } catch { throw .center(error, of: name) }
     }
 
     // MARK: Start and end

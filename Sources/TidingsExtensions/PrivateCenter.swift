@@ -49,7 +49,9 @@ final class PrivateCenter: Sendable {
             broadcast.onDiagnostic?(diagnostic)
         }
         // Lossless: an extension that posts faster than the host forwards is held back, and loses nothing.
-        let posts = try center.deliveries(ofNames: .all, options: .init(lossless: true), bufferSize: 64).register()
+        // In place: a large payload is copied once, into the broadcast center.
+        let options = SharedNotificationCenter.ObserverOptions(lossless: true, inPlace: .large)
+        let posts = try center.deliveries(ofNames: .all, options: options, bufferSize: 64).register()
         let changes = try center.presence().register()
         relay = Task { [progress] in await Relay(one, center, progress, fail).run(posts) }
         watch = Task { await Self.watch(changes) { signals.yield(.left(number)) } }
@@ -149,10 +151,10 @@ final class PrivateCenter: Sendable {
         }
     }
 
-    func post<M: SharedNotificationCenter.Message>(
-        _ message: M, _ options: SharedNotificationCenter.PostOptions
+    func post(
+        _ post: (SharedNotificationCenter) throws(SharedNotificationError) -> Void
     ) throws(SharedNotificationError) {
-        do throws(SharedNotificationError) { try center.post(message, options: options) } catch {
+        do throws(SharedNotificationError) { try post(center) } catch {
             report(error)
             throw error
         }

@@ -152,11 +152,11 @@ struct Demo: ParsableCommand {
 
     private func postArtwork(_ host: DemoHost) throws {
         let latencies = try host.post(.artwork) { number in
-            var artwork = ArtworkChanged(number: number)
-            artwork.at = monotonicNow()
-            try host.center.post(artwork)
+            for one in host.extensions {
+                try one.post(name: Artwork.name, capacity: Artwork.capacity) { Artwork.build(number, into: &$0) }
+            }
         }
-        try show("ArtworkChanged, \(ArtworkChanged.size.grouped) bytes", latencies, host)
+        try show("Artwork, \(Artwork.size.grouped) bytes, in place", latencies, host)
     }
 
     private func postState(_ host: DemoHost, isRetained: Bool) throws {

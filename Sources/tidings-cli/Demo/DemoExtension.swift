@@ -65,12 +65,20 @@ struct DemoExtension: ParsableCommand {
                 answer(.heard(kind, number: number, nanoseconds: latency), to: host)
             }
             let center = try host.broadcast
+            var artworks = missed(.artwork)
+            artworks.inPlace = .large
             return [
                 try center.addObserver(for: TrackChanged.self, options: missed(.track)) { track, envelope in
                     note(.track, track.number, at: track.at, envelope)
                 },
-                try center.addObserver(for: ArtworkChanged.self, options: missed(.artwork)) { artwork, envelope in
-                    note(.artwork, artwork.number, at: artwork.at, envelope, isIntact: artwork.isIntact)
+                try host.center.addObserver(forNames: [Artwork.name], options: artworks) { notification in
+                    let payload = notification.payload
+                    guard let artwork = try? Artwork(payload) else {
+                        return notebook.note(.artwork, -1, latency: 0, envelope: notification.envelope, isIntact: false)
+                    }
+                    note(
+                        .artwork, artwork.number, at: artwork.at, notification.envelope,
+                        isIntact: Artwork.isIntact(payload))
                 },
                 try center.addObserver(for: PlayerState.self, options: missed(.state)) { state, envelope in
                     note(.state, state.number, at: state.at, envelope)

@@ -14,33 +14,49 @@ struct TrackChanged: Center.Message {
     var at: UInt64
 }
 
-/// From the host to its extensions: a large payload.
-struct ArtworkChanged: Center.Message {
+/// From the host to each extension: a large payload, which is built and read in the memory of the extension's private
+/// center. Numbers of 64 bits: the number of the notification, the pixels, their checksum, and the time.
+struct Artwork {
     static let name: Center.Name = "tidings.demo.artworkChanged"
+    static let size = 200_000
+    private static let words = size / 8
+    static var capacity: Int { 8 * (words + 3) }
+
     var number: Int
-    var pixels: Data
-    var checksum: UInt64
     var at: UInt64
 
-    static let size = 200_000
-
-    init(number: Int) {
-        self.number = number
-        var seed = UInt64(number) &+ 1
-        pixels = Data(
-            (0..<Self.size).map { _ in
-                seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                return UInt8(truncatingIfNeeded: seed >> 56)
-            })
-        checksum = Self.checksum(of: pixels)
-        at = 0
+    static func build(_ number: Int, into output: inout OutputRawSpan) {
+        output.append(UInt64(number), as: UInt64.self)
+        var (seed, checksum) = (UInt64(number) &+ 1, basis)
+        for _ in 0..<words {
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            output.append(seed, as: UInt64.self)
+            mix(seed, into: &checksum)
+        }
+        output.append(checksum, as: UInt64.self)
+        output.append(monotonicNow(), as: UInt64.self)
     }
 
-    var isIntact: Bool { pixels.count == Self.size && Self.checksum(of: pixels) == checksum }
+    init(_ payload: Center.RawPayload) throws {
+        (number, at) = try payload.withSpan(of: UInt64.self) { numbers in
+            guard numbers.count == Self.words + 3 else { throw Failure("artwork of \(numbers.count) numbers") }
+            return (Int(truncatingIfNeeded: numbers[0]), numbers[numbers.count - 1])
+        }
+    }
 
-    private static func checksum(of data: Data) -> UInt64 {
-        // The algorithm is FNV-1a.
-        data.withUnsafeBytes { $0.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } }
+    static func isIntact(_ payload: Center.RawPayload) -> Bool {
+        let isIntact = try? payload.withSpan(of: UInt64.self) { numbers in
+            var checksum = basis
+            for index in 1...Self.words { mix(numbers[index], into: &checksum) }
+            return numbers[Self.words + 1] == checksum
+        }
+        return isIntact ?? false
+    }
+
+    // The algorithm is FNV-1a, of numbers in place of bytes.
+    private static let basis: UInt64 = 0xCBF2_9CE4_8422_2325
+    private static func mix(_ number: UInt64, into checksum: inout UInt64) {
+        checksum = (checksum ^ number) &* 0x100_0000_01B3
     }
 }
 

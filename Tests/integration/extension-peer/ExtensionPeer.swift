@@ -285,6 +285,16 @@ struct ExtensionPeer: TidingsExtension {
             case "open": return "\(open(words[1], O_RDONLY) >= 0)"
             case "socket": return "\(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) >= 0)"
             case "large": return String(repeating: "x", count: Int(words[1])!)
+            case "frame":
+                // Retained: it arrives at once.
+                var frames = try host.center.deliveries(ofNames: ["frame"], options: .init(inPlace: .large)).register()
+                guard case .notification(let frame)? = await frames.next() else { return "" }
+                return try frame.payload.withSpan(of: UInt32.self) { "\($0.count) \($0[0]) \($0[$0.count - 1])" }
+            case "postFrame":
+                let count = Int(words[1])!
+                try host.center.post(name: "frame", capacity: 4 * count) { output in
+                    for number in 0..<count { output.append(UInt32(number), as: UInt32.self) }
+                }
             case "descriptors": return "\(try descriptors().count)"
             default: throw Command.Failure(why: "no command \(command.text)")
             }

@@ -168,11 +168,34 @@ struct GrantTests {
         let one = try await stage.host.launch(specification)
         expectEqual(try await one.command("volume"), "0.25")
         try one.post(Volume(level: 0.75), options: .init(retain: true))
+        try one.post(name: "frame", capacity: 400_000, options: .init(retain: true)) { output in
+            output.append(repeating: 7, count: 100_000, as: UInt32.self)
+        }
+        expectEqual(try await one.command("frame"), "100000 7 7")
         expectEqual(try await one.command("volume"), "0.75")
         _ = try? await one.command("exit 0")
         let options = Center.RequestOptions(idempotent: true)
         expectEqual(try await one.request(Command("volume"), timeout: .seconds(60), options: options), "0.25")
         await one.stop()
         expectEqual(await code { try one.post(Volume(level: 1)) }, .notRunning)
+        expectEqual(await code { try one.post(name: "frame", capacity: 4) { _ in } }, .notRunning)
+    }
+
+    /// The relay copies a large payload from one center to the other, and keeps none.
+    @Test func largePayloadsAreForwarded() async throws {
+        let stage = try Stage()
+        var frames = try stage.host.broadcast.deliveries(
+            ofNames: ["frame"], options: .init(lossless: true, inPlace: .large)
+        ).register()
+        let one = try await stage.commands(grants: [.posts(named: "frame"), .serves(Command.self)])
+        // More than the private center has memory for at a time.
+        for round in 0..<100 {
+            let count = 50_000 + round
+            _ = try await one.command("postFrame \(count)")
+            guard case .notification(let frame)? = await frames.next() else { return }
+            let seen = try frame.payload.withSpan(of: UInt32.self) { [$0.count, Int($0[0]), Int($0[$0.count - 1])] }
+            expectEqual(seen, [count, 0, count - 1])
+        }
+        await one.stop()
     }
 }

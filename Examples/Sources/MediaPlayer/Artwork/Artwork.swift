@@ -9,7 +9,10 @@ import TidingsExtensions
         let palette = try host.center.state(for: Palette.self)
         let server = try host.serve(Render.self) { request, envelope in
             if !envelope.isRepeated, Int.random(in: 0..<5) == 0 { kill(getpid(), SIGKILL) }
-            return Image(pixels: Array(repeating: palette?.colour ?? 0, count: request.bytes))
+            try host.center.post(name: image, capacity: request.bytes, options: .init(subject: request.title)) {
+                $0.append(repeating: palette?.colour ?? 0, count: request.bytes, as: UInt8.self)
+            }
+            return request.bytes
         }
         try host.ready()
         try await Task.sleep(for: .seconds(1 << 30))

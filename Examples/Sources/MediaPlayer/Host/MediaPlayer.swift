@@ -39,7 +39,8 @@ import TidingsExtensions
             "MediaPlayerLyrics", [.observes(TrackStarted.self), .serves(Lines.self), .requests(Length.self)])
         let scrobbler = try await launch(
             "media-player-scrobbler", [.observes(TrackStarted.self), .posts(Scrobbled.self)])
-        let artwork = try await launch("MediaPlayerArtwork", [.serves(Render.self)], [.message(Palette(colour: 7))])
+        let artwork = try await launch(
+            "MediaPlayerArtwork", [.serves(Render.self), .posts(named: image)], [.message(Palette(colour: 7))])
         print("playing")
         let watching = [lyrics, scrobbler, artwork].map { one in
             Task {
@@ -56,6 +57,9 @@ import TidingsExtensions
             }
         }
 
+        let images = try host.broadcast.deliveries(
+            ofNames: [image], options: .init(lossless: true, inPlace: .large)
+        ).register()
         let end = ContinuousClock.now + .seconds(seconds)
         var (track, answered) = (0, 0)
         while ContinuousClock.now < end {
@@ -66,9 +70,15 @@ import TidingsExtensions
                 let line = try await lyrics.request(
                     Lines(title: title), timeout: .seconds(5), options: .init(idempotent: true))
                 // Artwork dies at random: the host starts it again, and the request is made again.
-                let image = try await artwork.request(
+                let size = try await artwork.request(
                     Render(title: title, bytes: 2_000_000), timeout: .seconds(5), options: .init(idempotent: true))
-                if line.hasPrefix(title), image.pixels == Array(repeating: 7, count: 2_000_000) { answered += 1 }
+                for await case .notification(let image) in images where image.object == title {
+                    let isWhole = try image.payload.withSpan(of: UInt8.self) { pixels in
+                        pixels.count == size && pixels[0] == 7 && pixels[size - 1] == 7
+                    }
+                    if line.hasPrefix(title), isWhole { answered += 1 }
+                    break
+                }
             } catch {
                 print("track \(track): \(error)")
             }

@@ -27,17 +27,12 @@ public struct Length: SharedNotificationCenter.Request {
     public init(title: String) { self.title = title }
 }
 
-/// An image of megabytes. As bytes, not as Codable: these are many numbers.
-public struct Image: SharedNotificationCenter.BytesMessage {
-    public var pixels: [UInt8]
-    public init(pixels: [UInt8]) { self.pixels = pixels }
-    public init(payloadBytes bytes: UnsafeRawBufferPointer) { pixels = Array(bytes) }
-    public func payloadBytes() -> [UInt8] { pixels }
-}
+/// An image of megabytes: bytes that artwork builds in the center's memory, and that the host reads there.
+public let image: SharedNotificationCenter.Name = "com.example.player.image"
 
-/// The host asks artwork for an image.
+/// The host asks artwork for an image. Artwork posts it, with the title as its subject, and replies with its size.
 public struct Render: SharedNotificationCenter.Request {
-    public typealias Reply = Image
+    public typealias Reply = Int
     public var title: String, bytes: Int
     public init(title: String, bytes: Int) { (self.title, self.bytes) = (title, bytes) }
 }

@@ -39,7 +39,8 @@ import TidingsExtensions
             "MediaPlayerLyrics", [.observes(TrackStarted.self), .serves(Lines.self), .requests(Length.self)])
         let scrobbler = try await launch(
             "media-player-scrobbler", [.observes(TrackStarted.self), .posts(Scrobbled.self)])
-        let artwork = try await launch("MediaPlayerArtwork", [.serves(Render.self)], [.message(Palette(colour: 7))])
+        let artwork = try await launch(
+            "MediaPlayerArtwork", [.serves(Render.self), .posts(named: image)], [.message(Palette(colour: 7))])
         print("playing")
         await host.stopAll(timeout: .seconds(2))
         token.cancel()
