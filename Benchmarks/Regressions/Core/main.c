@@ -40,7 +40,7 @@ int main(int count, char **arguments) {
         {"next_many_16", observed, post_64, next_16, 1024},
         {"next_many_64", observed, post_64, next_64, 1024},
         {"next_4096", observed, post_4096, next, 256},
-        {"next_4096_in_place", in_place, post_4096, next, 256},
+        {"next_4096_in_place", in_place, post_4096, next, 128},
         {"pass_64", others, post_64, pass, 1024},
         {"state_set", open_publisher, NULL, state_set, 256},
         {"state_get", kept, NULL, state_get, 64},
