@@ -100,7 +100,7 @@ extension SharedNotificationCenter {
         ///
         /// - Parameters:
         ///   - type: the type of the numbers.
-        /// - field: the name of a field of type `Data` in a message that is encoded as CBOR. `nil`: the whole payload.
+        ///   - field: the name of a field of type `Data` in a message encoded as CBOR. `nil`: the whole payload.
         ///   - body: receives the numbers. The compiler refuses a closure that keeps the span.
         /// - Throws: what the closure throws; a `DecodingError` if there is no such field, or if its bytes are no whole
         ///   number of elements.
