@@ -13,43 +13,38 @@ extension SharedNotificationCenter {
     /// ``withBytes(_:)`` and ``decode(_:)-(Value.Type)`` read them there, ``bytes`` copies them, and the center's
     /// memory is free again when the last copy of this value is gone.
     public struct RawPayload: Hashable, Sendable {
-        @usableFromInline
-        enum Storage: Sendable {
-            case own([UInt8])
-            case held(HeldPayload)
-        }
-
         /// The format of the bytes.
         public var format: PayloadFormat
-        @usableFromInline var storage: Storage
+        /// The bytes, unless there is a `held` payload. Two properties, not an enum: each access to the content of an
+        /// enum would retain and release it.
+        @usableFromInline var own: [UInt8]
+        @usableFromInline var held: HeldPayload?
 
         /// The payload's bytes. A payload in place is copied by each access; after a change it is a copy.
         public var bytes: [UInt8] {
             get {
-                switch storage {
-                case .own(let bytes): bytes
-                case .held(let held): Array(held.bytes)
-                }
+                guard let held else { return own }
+                return Array(held.bytes)
             }
-            set { storage = .own(newValue) }
+            set {
+                own = newValue
+                held = nil
+            }
         }
 
         /// How many bytes the payload has.
-        public var count: Int {
-            switch storage {
-            case .own(let bytes): bytes.count
-            case .held(let held): held.bytes.count
-            }
-        }
+        public var count: Int { held?.bytes.count ?? own.count }
 
         /// Creates a payload from bytes of a format. The bytes are not checked.
         public init(format: PayloadFormat, bytes: [UInt8]) {
-            self.init(format: format, .own(bytes))
+            self.format = format
+            own = bytes
         }
 
-        init(format: PayloadFormat, _ storage: Storage) {
+        init(format: PayloadFormat, held: HeldPayload) {
             self.format = format
-            self.storage = storage
+            own = []
+            self.held = held
         }
 
         /// Calls a closure with the payload's bytes, without a copy.
@@ -72,12 +67,9 @@ extension SharedNotificationCenter {
         public func withBytes<Result, Failure: Error>(
             _ body: (RawSpan) throws(Failure) -> Result
         ) throws(Failure) -> Result {
-            switch storage {
-            case .own(let bytes): return try body(bytes.span.bytes)
-            case .held(let held):
-                defer { withExtendedLifetime(held) {} }
-                return try body(RawSpan(_unsafeBytes: held.bytes))
-            }
+            guard let held else { return try body(own.span.bytes) }
+            defer { withExtendedLifetime(held) {} }
+            return try body(RawSpan(_unsafeBytes: held.bytes))
         }
 
         /// Calls a closure with the numbers in the payload, or in a field of it.
@@ -129,12 +121,9 @@ extension SharedNotificationCenter {
         /// As ``withBytes(_:)``, with a pointer.
         @inlinable
         func withPointer<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-            switch storage {
-            case .own(let bytes): return try bytes.withUnsafeBytes(body)
-            case .held(let held):
-                defer { withExtendedLifetime(held) {} }
-                return try body(held.bytes)
-            }
+            guard let held else { return try own.withUnsafeBytes(body) }
+            defer { withExtendedLifetime(held) {} }
+            return try body(held.bytes)
         }
 
         /// Compares formats and bytes.
@@ -249,10 +238,8 @@ extension SharedNotificationCenter {
         /// Calls a decoder of the library's: with the bytes in place, and if it fails there, with a copy. Other
         /// processes may have changed the bytes, and a decoder refuses more of such bytes (`CBORReader.spend`).
         func reading<Value>(_ decode: (UnsafeRawBufferPointer, _ isShared: Bool) throws -> Value) throws -> Value {
-            switch storage {
-            case .own(let bytes): try bytes.withUnsafeBytes { try decode($0, false) }
-            case .held(let held): try Self.reading(held, decode)
-            }
+            guard let held else { return try own.withUnsafeBytes { try decode($0, false) } }
+            return try Self.reading(held, decode)
         }
 
         @inline(never)

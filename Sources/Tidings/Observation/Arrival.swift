@@ -101,17 +101,14 @@ struct Arrival: @unchecked Sendable {
     }
 
     var notification: SharedNotificationCenter.Notification {
-        let storage: SharedNotificationCenter.RawPayload.Storage =
+        let format = SharedNotificationCenter.PayloadFormat(rawValue: format)
+        let payload: SharedNotificationCenter.RawPayload =
             switch bytes {
-            case .borrowed(let bytes): .own(Array(bytes))
-            case .owned(let bytes): .own(bytes)
-            case .held(let held): .held(held)
+            case .borrowed(let bytes): .init(format: format, bytes: Array(bytes))
+            case .owned(let bytes): .init(format: format, bytes: bytes)
+            case .held(let held): .init(format: format, held: held)
             }
-        return SharedNotificationCenter.Notification(
-            name: name,
-            payload: SharedNotificationCenter.RawPayload(
-                format: SharedNotificationCenter.PayloadFormat(rawValue: format), storage),
-            envelope: envelope)
+        return SharedNotificationCenter.Notification(name: name, payload: payload, envelope: envelope)
     }
 }
 

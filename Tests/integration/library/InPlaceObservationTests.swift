@@ -41,9 +41,7 @@ struct InPlaceObservationTests {
         try center.participants.filter(\.isOwn).map(\.payloadsHeld).reduce(0, +)
     }
 
-    private func isHeld(_ payload: Center.RawPayload) -> Bool {
-        if case .held = payload.storage { true } else { false }
-    }
+    private func isHeld(_ payload: Center.RawPayload) -> Bool { payload.held != nil }
 
     private func isAll(_ payload: Center.RawPayload, _ letter: UInt8, size: Int = 100_000) -> Bool {
         payload.withPointer { $0.count == size && $0.allSatisfy { $0 == letter } }
