@@ -4,33 +4,37 @@ import TidingsCoding
 
 /// Memory to build a payload in, from its beginning or after it has outgrown the poster's stack.
 ///
-/// It is memory of the center. If the center object follows its name, it is memory of this process, so that the payload
-/// can be posted in the next center.
+/// It is memory of the center. It is memory of this process in two cases: if the center object follows its name, so that
+/// the payload can be posted in the next center; and if the post has a timeout, and the center has no memory at once. So
+/// the encoder never waits: the post does, with its timeout.
 struct Reservation: ~Copyable, PayloadMemory {
     // Unowned, because the poster keeps the link alive, and most posts need no reservation.
     private unowned(unsafe) let link: CenterLink
     /// The poster's stack memory, where the payload begins; empty: it begins here.
     private let scratch: UnsafeRawBufferPointer
+    private let hasTimeout: Bool
+    private var isInProcess = false
     var raw = tidings_reservation()
     /// Whether there is memory that must be posted or given back.
     var isHeld = false
 
     init(
-        link: CenterLink,
+        link: CenterLink, hasTimeout: Bool,
         after scratch: UnsafeMutableRawBufferPointer = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     ) {
         self.link = link
+        self.hasTimeout = hasTimeout
         self.scratch = UnsafeRawBufferPointer(scratch)
     }
 
     deinit {
-        if isHeld { Self.giveBack(raw, link) }
+        if isHeld { Self.giveBack(raw, isProcessMemory ? nil : link) }
     }
 
     @inline(never)
-    private static func giveBack(_ raw: tidings_reservation, _ link: CenterLink) {
+    private static func giveBack(_ raw: tidings_reservation, _ link: CenterLink?) {
         var raw = raw
-        if link.follows { free(raw.bytes) } else { tidings_abandon(link.handle.center, &raw) }
+        if let link { tidings_abandon(link.handle.center, &raw) } else { free(raw.bytes) }
     }
 
     /// The first `count` bytes of the payload in the memory.
@@ -39,40 +43,55 @@ struct Reservation: ~Copyable, PayloadMemory {
     }
 
     var isProcessMemory: Bool {
-        @inline(never) get { link.follows }
+        @inline(never) get { isInProcess || link.follows }
     }
 
     /// Memory for at least `needed` bytes that begins with the `used` bytes written so far.
     @inline(never)
     mutating func grow(used: Int, needed: Int) throws(SharedNotificationError) -> UnsafeMutableRawBufferPointer {
-        // Doubling causes few moves and uses less than twice the memory. If twice the capacity is refused, `needed` may
-        // still fit below the maximum.
-        let result: Int32
         let isFirst = !isHeld
         if isProcessMemory {
-            let capacity = max(needed, 2 * raw.capacity)
-            guard let larger = realloc(raw.bytes, capacity) else {
-                throw SharedNotificationError(
-                    .system(ENOMEM),
-                    message: "can't build a payload of \(needed) bytes: this process has no memory for it")
-            }
-            (raw.bytes, raw.capacity) = (larger, capacity)
-            isHeld = true
-            result = 0
-        } else if isHeld {
-            let center = link.handle.center
-            var larger = tidings_reserve_more(center, &raw, used, max(needed, 2 * raw.capacity))
-            if larger != 0, needed < 2 * raw.capacity {
-                larger = tidings_reserve_more(center, &raw, used, needed)
-            }
-            result = larger
+            try growInProcess(used: used, needed: needed)
         } else {
-            result = tidings_reserve(link.handle.center, needed, &raw)
-            isHeld = result == 0
+            let result = growInCenter(used: used, needed: needed)
+            if result == -EAGAIN, hasTimeout {
+                try growInProcess(used: used, needed: needed)
+            } else if result != 0 {
+                throw SharedNotificationError(errno: -result)
+            }
         }
-        guard result == 0 else { throw SharedNotificationError(errno: -result) }
         let memory = UnsafeMutableRawBufferPointer(start: raw.bytes, count: raw.capacity)
         if isFirst { memory.copyMemory(from: UnsafeRawBufferPointer(rebasing: scratch[..<used])) }
         return memory
+    }
+
+    // Doubling causes few moves and uses less than twice the memory.
+
+    private mutating func growInCenter(used: Int, needed: Int) -> Int32 {
+        let center = link.handle.center
+        guard isHeld else {
+            let result = tidings_reserve(center, needed, &raw)
+            isHeld = result == 0
+            return result
+        }
+        let result = tidings_reserve_more(center, &raw, used, max(needed, 2 * raw.capacity))
+        // If twice the capacity is refused, `needed` may still fit below the maximum.
+        return result != 0 && needed < 2 * raw.capacity ? tidings_reserve_more(center, &raw, used, needed) : result
+    }
+
+    private mutating func growInProcess(used: Int, needed: Int) throws(SharedNotificationError) {
+        let isChunk = isHeld && !isProcessMemory
+        let capacity = max(needed, 2 * raw.capacity)
+        guard let larger = realloc(isChunk ? nil : raw.bytes, capacity) else {
+            throw SharedNotificationError(
+                .system(ENOMEM),
+                message: "can't build a payload of \(needed) bytes: this process has no memory for it")
+        }
+        if isChunk {
+            larger.copyMemory(from: raw.bytes, byteCount: used)
+            tidings_abandon(link.handle.center, &raw)
+        }
+        (raw.bytes, raw.capacity) = (larger, capacity)
+        (isHeld, isInProcess) = (true, true)
     }
 }

@@ -160,7 +160,7 @@ final class PostingCore: Sendable {
     ) throws(SharedNotificationError) -> UInt64 {
         try withUnsafeTemporaryAllocation(byteCount: Self.scratchSize, alignment: 16) {
             (scratch) throws(SharedNotificationError) in
-            var reservation = Reservation(link: link, after: scratch)
+            var reservation = Reservation(link: link, hasTimeout: flags.timeout != nil, after: scratch)
             return try withUnsafeMutablePointer(to: &reservation) { (reservation) throws(SharedNotificationError) in
                 var buffer = PayloadBuffer(scratch, owner: reservation)
                 do {
@@ -198,7 +198,7 @@ final class PostingCore: Sendable {
         // Keeps the link open, and the publishers.
         defer { withExtendedLifetime(self) {} }
         let publisher = try publishers.publisher(for: name, subject: subject)
-        var reservation = Reservation(link: link)
+        var reservation = Reservation(link: link, hasTimeout: flags.timeout != nil)
         let memory = UnsafeMutableRawBufferPointer(
             rebasing: try reservation.grow(used: 0, needed: capacity)[..<capacity])
         var output = OutputRawSpan(buffer: memory, initializedCount: 0)

@@ -181,6 +181,92 @@ struct LosslessTests {
         token.cancel()
     }
 
+    /// A message that takes memory of the center while it is encoded.
+    struct Page: Center.Message {
+        static let name: Center.Name = "test.page"
+        var parts: [String]
+        /// Called after the encoding, also if it failed.
+        var encoded: @Sendable () -> Void = {}
+
+        private enum CodingKeys: CodingKey { case parts }
+
+        func encode(to encoder: any Encoder) throws {
+            defer { encoded() }
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(parts, forKey: .parts)
+        }
+    }
+
+    enum LargePost: CaseIterable { case encoded, encodedInParts, built }
+
+    /// The memory of a large payload is taken before the post begins. If a lossless observer holds that up, the post
+    /// waits with its timeout.
+    @Test(arguments: LargePost.allCases)
+    func aLargePostWaitsForItsMemory(_ kind: LargePost) async throws {
+        let test = try TestCenter(.init(maximumPayloadSize: 1 << 20))
+        let center = test.center
+        let observer = try center.pollableObserver(forNames: .all, options: .init(lossless: true))
+        let (short, long) = (String(repeating: "y", count: 3000), String(repeating: "x", count: 900_000))
+        let begun = Events<Void>()
+        @Sendable func post(timeout: Duration? = nil) throws {
+            let options = Center.PostOptions(timeout: timeout)
+            switch kind {
+            case .encoded: try center.post(Page(parts: [long], encoded: { begun.add(()) }), options: options)
+            case .encodedInParts:
+                try center.post(Page(parts: [short, long], encoded: { begun.add(()) }), options: options)
+            case .built:
+                try center.post(name: Page.name, capacity: long.utf8.count, options: options) {
+                    begun.add(())
+                    $0.append(repeating: UInt8(ascii: "x"), count: long.utf8.count, as: UInt8.self)
+                }
+            }
+        }
+        func postUntilNoChunkIsFree() -> Int {
+            var posted = 0
+            let refusal = #expect(throws: SharedNotificationError.self) {
+                while posted < 1000 {
+                    try post()
+                    posted += 1
+                }
+            }
+            #expect(refusal?.code == .full && posted < 100, "the ring has room, but no chunk is free")
+            return posted
+        }
+        let posted = postUntilNoChunkIsFree()
+        let late = #expect(throws: SharedNotificationError.self) { try post(timeout: .milliseconds(1)) }
+        #expect(late?.code == .full && late?.message.contains("for the whole timeout") == true)
+
+        let before = begun.count
+        let ended = Events<Result<Void, any Error>>()
+        let poster = Task {
+            await onThread {
+                ended.add(Result { try post(timeout: .seconds(600)) })
+                begun.add(())
+            }
+        }
+        await begun.wait(for: before + 1)
+        var received = 0
+        func receive() throws {
+            while case .notification(let notification)? = try observer.next() {
+                switch kind {
+                case .encoded: #expect(try notification.payload.decode(Page.self).parts == [long])
+                case .encodedInParts: #expect(try notification.payload.decode(Page.self).parts == [short, long])
+                case .built: #expect(notification.payload.bytes == Array(long.utf8))
+                }
+                received += 1
+            }
+        }
+        while ended.count == 0 {
+            try receive()
+            await Task.yield()
+        }
+        await poster.value
+        try receive()
+        try ended.all[0].get()
+        #expect(received == posted + 1)
+        #expect(postUntilNoChunkIsFree() == posted, "no post keeps its chunk")
+    }
+
     @Test func cancelFreesPostersThatAreHeldBack() async throws {
         let test = try TestCenter(smallRing)
         let center = test.center
