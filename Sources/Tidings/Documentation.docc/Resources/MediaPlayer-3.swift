@@ -43,9 +43,6 @@ import TidingsExtensions
             "MediaPlayerArtwork", [.serves(Render.self), .posts(named: image)], [.message(Palette(colour: 7))])
         print("playing")
 
-        let images = try host.broadcast.deliveries(
-            ofNames: [image], options: .init(lossless: true, inPlace: .large)
-        ).register()
         let end = ContinuousClock.now + .seconds(seconds)
         var (track, answered) = (0, 0)
         while ContinuousClock.now < end {
@@ -53,18 +50,22 @@ import TidingsExtensions
             let title = "track \(track)"
             try host.broadcast.post(TrackStarted(title: title, number: track))
             do {
+                let images = try host.broadcast.deliveries(
+                    ofNames: [image], options: .init(subject: title, lossless: true, inPlace: .large)
+                ).register()
                 let line = try await lyrics.request(
                     Lines(title: title), timeout: .seconds(5), options: .init(idempotent: true))
                 // Artwork dies at random: the host starts it again, and the request is made again.
                 let size = try await artwork.request(
                     Render(title: title, bytes: 2_000_000), timeout: .seconds(5), options: .init(idempotent: true))
-                for await case .notification(let image) in images where image.object == title {
-                    let isWhole = try image.payload.withSpan(of: UInt8.self) { pixels in
-                        pixels.count == size && pixels[0] == 7 && pixels[size - 1] == 7
-                    }
-                    if line.hasPrefix(title), isWhole { answered += 1 }
-                    break
+                guard let image = await first(of: images, within: .seconds(5)) else {
+                    print("\(title): artwork has replied, but no image came within 5 s")
+                    continue
                 }
+                let isWhole = try image.payload.withSpan(of: UInt8.self) { pixels in
+                    pixels.count == size && size > 0 && pixels[0] == 7 && pixels[size - 1] == 7
+                }
+                if line.hasPrefix(title), isWhole { answered += 1 }
             } catch {
                 print("track \(track): \(error)")
             }
@@ -73,5 +74,24 @@ import TidingsExtensions
         token.cancel()
         let counted = scrobbled.withLock { $0 }
         print("\(track) tracks, \(answered) answered; one scrobbler has counted \(counted)")
+    }
+
+    /// The first notification. `nil`: none came in time, and the sequence has ended.
+    private static func first(
+        of deliveries: SharedNotificationCenter.ObservedSequence<SharedNotificationCenter.RawDelivery>.Iterator,
+        within timeout: Duration
+    ) async -> SharedNotificationCenter.Notification? {
+        await withTaskGroup(of: SharedNotificationCenter.Notification?.self) { group in
+            group.addTask {
+                for await case .notification(let notification) in deliveries { return notification }
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: timeout)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
     }
 }
