@@ -163,7 +163,8 @@ extern const tidings_configuration tidings_small_configuration;
 /// - -EPERM: it is another user's center, or another user may rename files in the directory
 ///   (TIDINGS_OPEN_SHARED_DIRECTORY).
 /// - -ESTALE: another process has been removing the center for two seconds.
-/// - -EBADMSG: the file is not a center, or is damaged. -EPROTO: another format version.
+/// - -EBADMSG: the file is not a center, or is damaged. -EPROTO: another major version of the format,
+///   or the center needs a feature that this program does not have.
 /// - -ENOENT, -EEXIST: see TIDINGS_OPEN_EXISTING and TIDINGS_OPEN_EXCLUSIVE.
 /// - -EUSERS: all participant entries are taken.
 /// - -EROFS, -ENOMEM, -EMFILE: as the kernel reports them.
@@ -993,7 +994,7 @@ typedef struct tidings_statistics {
     uint32_t observers_lossless;
     uint32_t names, names_max;
     uint32_t chunks_used, chunks_max;
-    uint32_t format_version;
+    uint32_t format_version;  ///< of the process that created the center: 65,536 times its major, and its minor version
 } tidings_statistics;
 
 /// Reads the center's figures.

@@ -37,8 +37,8 @@ extension SharedNotificationCenter {
         public var names: Int, nameLimit: Int
         /// Chunks in use for payloads outside the ring now, and their limit.
         public var chunks: Int, chunkLimit: Int
-        /// The version of the segment's format.
-        public var formatVersion: Int
+        /// The version of the center's format, as "1.0": that of the process that created it.
+        public var formatVersion: String
         /// Payloads that did not decode for an observer of this center object.
         public var undecodable: Int
         /// Notifications missed by observers of this center object.
@@ -68,8 +68,9 @@ extension SharedNotificationCenter.Statistics {
             observers: Int(raw.observers), observerLimit: Int(raw.observers_max),
             observersAsleep: Int(raw.observers_asleep), observersLossless: Int(raw.observers_lossless),
             names: Int(raw.names), nameLimit: Int(raw.names_max), chunks: Int(raw.chunks_used),
-            chunkLimit: Int(raw.chunks_max), formatVersion: Int(raw.format_version), undecodable: counts.undecodable,
-            missed: counts.missed)
+            chunkLimit: Int(raw.chunks_max),
+            formatVersion: "\(raw.format_version >> 16).\(raw.format_version & 0xffff)",
+            undecodable: counts.undecodable, missed: counts.missed)
     }
 }
 

@@ -63,7 +63,7 @@ private struct Picture: Encodable {
     var nameLimit: Int
     var chunks: Int
     var chunkLimit: Int
-    var formatVersion: Int
+    var formatVersion: String
 
     struct Participant: Encodable {
         var pid: Int32

@@ -69,7 +69,7 @@ void a_center_of_another_length_is_refused(void) {
     }
 }
 
-static const uint32_t versions[] = {TIDINGS__FORMAT_VERSION - 1, TIDINGS__FORMAT_VERSION + 1, 1000, UINT32_MAX};
+static const uint32_t versions[] = {8, TIDINGS__FORMAT_VERSION + 0x10000, 1000, UINT32_MAX};
 
 // Programs of other versions, and of another layout, are refused, and change nothing.
 static void others_are_refused(void) {
@@ -82,8 +82,11 @@ static void others_are_refused(void) {
         other = other_layout ? own ^ 1 : versions[i];
         overwrite(center_path(), offset, &other, sizeof other);
         const print before = print_of(center_path());
-        char number[16];
-        snprintf(number, sizeof number, other_layout ? "%08x" : "version %u,", other);
+        char number[32];
+        if (other_layout)
+            snprintf(number, sizeof number, "%08x", other);
+        else
+            snprintf(number, sizeof number, "version %u.%u,", other >> 16, other & UINT16_MAX);
         REFUSED(try_open(0), EPROTO, number);
         REFUSED(try_open(TIDINGS_OPEN_EXISTING), EPROTO, number);
         REFUSED(try_open(TIDINGS_OPEN_EXCLUSIVE), EEXIST, "scenario");

@@ -50,7 +50,7 @@ static void leave_removed(void) {
 
 static void leave_version(void) {
     tidings_close(join_center(256));
-    const uint32_t other = TIDINGS__FORMAT_VERSION + 1;
+    const uint32_t other = TIDINGS__FORMAT_VERSION + 0x10000;
     overwrite(center_path(), offsetof(tidings__header, version), &other, sizeof other);
 }
 

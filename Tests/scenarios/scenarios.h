@@ -20,6 +20,10 @@ SCENARIO(programs_of_another_version_disturb_no_participant_and_no_call)
 SCENARIO(a_center_with_a_damaged_head_is_refused)
 SCENARIO(links_pipes_sockets_and_directories_are_refused)
 
+CATEGORY(versions)
+SCENARIO(a_center_of_another_minor_version_is_used)
+SCENARIO(a_center_that_needs_another_feature_is_refused_and_can_be_removed)
+
 CATEGORY(names_refused)
 SCENARIO(center_names_that_cannot_be_are_refused)
 SCENARIO(names_and_subjects_that_cannot_be_are_refused)

@@ -37,7 +37,7 @@ int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
     out->posted = tidings__frontier(s, tidings__relaxed(&center->hint));
     out->retained_from = tidings__oldest(s);
     out->revoked = tidings__relaxed(&s->header->revoked.word);
-    out->file_size = s->size;
+    out->file_size = s->file_size;
     out->memory = tidings__file_memory(tidings__segment_descriptor(s));
     out->maximum_payload = s->shape.maximum_payload;
     out->slots = s->shape.slots;
@@ -67,7 +67,7 @@ int tidings_statistics_get(tidings_center *center, tidings_statistics *out) {
                           !(state == TIDINGS__CHUNK_IN_RING && tidings__chunk_before(word, out->retained_from));
         out->chunks_used += used || (word & TIDINGS__CHUNK_HELD && tidings__chunk_set_has(&held, i));
     }
-    out->format_version = TIDINGS__FORMAT_VERSION;
+    out->format_version = s->version;
     return 0;
 }
 

@@ -60,7 +60,7 @@ void tidings__call_wake(tidings__segment *s, uint32_t index, uint64_t word) {
     // Its memory: a caller has a presence entry before it has a call.
     if (caller >= tidings__presence_end(s)) return;
     // Invariant C6: the state was changed before. Invariant C7: no reader can sleep there, so all are woken.
-    const uint32_t number = (uint32_t)(tidings__relaxed(&s->calls[index].request_text) >> 40);
+    const uint32_t number = (uint32_t)(tidings__relaxed(&s->calls[index].request_text) >> 40) & 7;
     _Atomic uint32_t *lane = tidings__lane(s, caller, number);
     uint32_t was = tidings__relaxed(lane);
     for (int tries = 0; was & 1 && tries < TIDINGS__TRIES; tries++) {

@@ -267,7 +267,7 @@ static void describe(tidings_center *center, const char *role, size_t role_lengt
     tidings__executable_name((char *)program, TIDINGS_EXECUTABLE_MAX + 1);
     for (size_t i = 0; i < sizeof role_words / 8; i++) tidings__set_relaxed(&entry->role[i], role_words[i]);
     for (size_t i = 0; i < sizeof program / 8; i++) tidings__set_relaxed(&entry->program[i], program[i]);
-    tidings__set_relaxed(&entry->role_size, role_length);
+    tidings__set_relaxed(&entry->role_size, role_length | TIDINGS__RESERVED << 16);
     // Not the instance's bits: a handle may announce itself again.
     tidings__set_relaxed(&entry->id, tidings__random() >> 12);
     tidings__set_relaxed(&entry->process, center->pid >> 32 | (uint64_t)tidings__user_id() << 32);
@@ -347,7 +347,9 @@ static int join(tidings_center *center, tidings__guard *guard, uint64_t report, 
 }
 
 // Of an earlier participant of this index, which is reported.
-static void clear_life(tidings__presence_line *line) {
+static void clear_line(tidings__presence_line *line) {
+    for (size_t i = 0; i < sizeof line->reserved / 4; i++)
+        tidings__set_relaxed(&line->reserved[i], (uint32_t)TIDINGS__RESERVED);
     for (uint32_t i = 0; i < 4; i += 2) {
         tidings__set_release(&line->life[i], 0);
         tidings__futex_wake(&line->life[i], TIDINGS__LIFE_WAKES);
@@ -393,7 +395,7 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     use(s, own + 1);
     // Likewise: from then on, these words say whether this participant is dead.
     tidings__set_release(&entry->will, 0);
-    clear_life(tidings__presence_line_at(s, own));
+    clear_line(tidings__presence_line_at(s, own));
     tidings__set_release(&entry->announcement, center->instance);
     if (!tidings__report_move(s, own, before, report))
         error = damaged(s);

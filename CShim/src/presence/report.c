@@ -44,7 +44,7 @@ static void describe(const tidings__segment *s, uint32_t index, int32_t event, t
     for (size_t i = 0; i < sizeof entry->program / 8; i++) text[i] = tidings__relaxed(&entry->program[i]);
     memcpy(presence->executable, text, TIDINGS_EXECUTABLE_MAX);
     for (size_t i = 0; i < sizeof entry->role / 8; i++) text[i] = tidings__relaxed(&entry->role[i]);
-    const uint64_t size = tidings__relaxed(&entry->role_size);
+    const uint16_t size = (uint16_t)tidings__relaxed(&entry->role_size);
     memcpy(presence->role, text, size < TIDINGS_ROLE_MAX ? size : TIDINGS_ROLE_MAX);
 }
 

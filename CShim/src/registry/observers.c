@@ -18,6 +18,7 @@ int tidings__observer_take(tidings__segment *s, uint32_t participant, uint32_t *
         if (!tidings__cas(&s->observers[i].owner, &free, participant + 1)) continue;
         tidings__set_relaxed(&s->observers[i].history, 0);
         tidings__set_relaxed(&s->observers[i].serves, 0);
+        tidings__set_relaxed(&s->observers[i].reserved, TIDINGS__RESERVED);
         for (uint32_t group_wait = 0; group_wait < TIDINGS__GROUP_WAITS; group_wait++)
             tidings__set_relaxed(&s->observers[i].group_waits[group_wait], TIDINGS__NAME_NONE);
         tidings__set_release(&s->observers[i].instance, tidings__relaxed(&s->participants[participant].instance));

@@ -56,6 +56,8 @@ uint64_t tidings__participant_describe(tidings__segment *s, uint32_t index) {
     tidings__executable_name(executable.text, TIDINGS_EXECUTABLE_MAX + 1);
     for (size_t i = 0; i < sizeof executable.words / 8; i++)
         tidings__set_relaxed(&p->executable[i], executable.words[i]);
+    // Invariant F4.
+    for (size_t i = 0; i < sizeof p->reserved / 8; i++) tidings__set_relaxed(&p->reserved[i], TIDINGS__RESERVED);
     tidings__set_relaxed(&p->pid, tidings__process_id());
     tidings__set_relaxed(&p->uid, tidings__user_id());
     tidings__set_relaxed(&p->pid_namespace, tidings__pid_namespace());

@@ -320,7 +320,8 @@ static int write_request(tidings_caller *caller, uint32_t index, const void *pay
     tidings__set_relaxed(&call->reply_chunk, 0);
     tidings__set_relaxed(&call->name, caller->name);
     tidings__set_relaxed(&call->process, center->pid >> 32 | (center->poster & UINT32_MAX) << 32);
-    tidings__set_relaxed(&call->request_text, (uint64_t)size | (uint64_t)format << 32 | (uint64_t)caller->lane << 40);
+    tidings__set_relaxed(&call->request_text, (uint64_t)size | (uint64_t)format << 32 | (uint64_t)caller->lane << 40 |
+                                                  TIDINGS__RESERVED << 43);
     tidings__set_relaxed(&call->made_at, tidings__frontier(s, tidings__relaxed(&center->hint)));
     return error;
 }

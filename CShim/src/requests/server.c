@@ -455,7 +455,8 @@ int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size
             "can't reply with %zu bytes in center \"%s\": its maximum is %llu; create it with a larger "
             "maximum_payload",
             size, s->name, (unsigned long long)s->shape.maximum_payload);
-    const uint64_t text = (uint64_t)size | (uint64_t)o->format << 32 | (uint64_t)o->code << 40;
+    const uint64_t text = (uint64_t)size | (uint64_t)o->format << 32 | (uint64_t)o->code << 40 |
+                          TIDINGS__RESERVED << 56;
     const uint32_t index = tidings__ticket_index(id);
     pthread_mutex_lock(&server->lock);
     if (index >= server->capacity || !server->claimed[index] || !tidings__ticket_of(id, server->claimed[index]) ||

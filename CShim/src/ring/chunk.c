@@ -112,6 +112,7 @@ int tidings__chunk_take(tidings__segment *s, uint32_t participant, uint64_t size
                 if ((uint64_t)distance < beyond) beyond = note(&found, candidate, (uint64_t)distance, beyond);
             }
             next = next + 1 < class->count ? next + 1 : 0;
+            // Invariant F5: nor one in an unknown state.
             if (state == TIDINGS__CHUNK_IN_RING ? !tidings__chunk_before(word, start)
                                                 : state != TIDINGS__CHUNK_FREE && state != TIDINGS__CHUNK_DROPPED)
                 continue;

@@ -40,6 +40,7 @@ bool tidings__hold_take(tidings__segment *s, uint32_t participant, uint32_t at, 
 #ifdef MUTANT_HOLD_AFTER_CHECK  // Found by: interleaving holding
     if (!mark(s, chunk, position)) return false;
 #endif
+    if (TIDINGS__RESERVED) tidings__set_relaxed(&s->holds[participant].reserved, TIDINGS__RESERVED);
     // Relaxed: a description, for lists.
     tidings__set_relaxed(&s->holds[participant].held_since[at], now);
     uint64_t none = 0;
@@ -134,5 +135,6 @@ void tidings__holds_reclaim(tidings__segment *s, const tidings__participant_set 
         if (!tidings__participant_set_has(dead, participant)) continue;
         for (uint32_t at = 0; at < TIDINGS__HOLDS; at++) tidings__set_release(&s->holds[participant].held[at], 0);
         tidings__set_release(&s->holds[participant].held_end, 0);
+        tidings__set_relaxed(&s->holds[participant].reserved, 0);
     }
 }

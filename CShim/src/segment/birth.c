@@ -24,9 +24,13 @@ static void write_contents(tidings__segment *segment) {
     tidings__set_relaxed(&segment->names[TIDINGS__NAME_ALL].state, TIDINGS__NAME_LINKED);
     tidings__set_relaxed(&header->names_used.word, TIDINGS__NAME_FIRST);
     tidings__set_relaxed(&header->names_backed.word, segment->shape.names_first);
-    header->version = TIDINGS__FORMAT_VERSION;
+    header->version = segment->version;
     header->layout_stamp = tidings__layout_stamp();
-    header->file_size = segment->size;
+    header->file_size = segment->file_size;
+    header->optional = TIDINGS__OPTIONAL;
+    for (size_t i = 0; TIDINGS__RESERVED && i < sizeof header->reserved / sizeof header->reserved[0]; i++)
+        tidings__set_relaxed(&header->reserved[i].word, TIDINGS__RESERVED);
+    if (TIDINGS__MORE) header->parts[0] = (tidings__part){UINT16_MAX, segment->geometry.file_size, TIDINGS__MORE};
     header->instance = segment->instance;
     header->home_namespace = segment->home_namespace;
     header->born_at = tidings__realtime_ns();
@@ -134,7 +138,8 @@ static int make(tidings__segment *segment, uint32_t mode, const uint32_t *group)
 
 static void begin(tidings__segment *segment) {
     tidings__geometry_of(&segment->shape, &segment->geometry);
-    segment->size = segment->geometry.file_size;
+    segment->version = TIDINGS__FORMAT_VERSION;
+    segment->size = segment->file_size = segment->geometry.file_size + TIDINGS__MORE;
     segment->instance = tidings__random();
     segment->home_namespace = tidings__pid_namespace();
 }

@@ -86,7 +86,7 @@ int tidings__segment_check_directory(const tidings__segment *segment, uint32_t f
 // Reads the fields of the first page into private memory. They are not mapped, so a peer can't change them between the
 // checks and their use.
 static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic) {
-    uint8_t raw[offsetof(tidings__header, birthplace) + sizeof(uint64_t)];
+    uint8_t raw[offsetof(tidings__header, required) + sizeof(uint64_t)];
     const int result = tidings__file_read(fd, raw, sizeof raw, 0);
     if (result != 0) return result;
     memcpy(magic, raw + offsetof(tidings__header, magic), sizeof *magic);
@@ -98,11 +98,13 @@ static int read_fixed(int fd, tidings__identity *identity, uint64_t *magic) {
     memcpy(&identity->writers_file, raw + offsetof(tidings__header, writers_file), sizeof identity->writers_file);
     memcpy(&identity->birthplace, raw + offsetof(tidings__header, birthplace), sizeof identity->birthplace);
     memcpy(&identity->shape, raw + offsetof(tidings__header, shape), sizeof identity->shape);
+    memcpy(&identity->required, raw + offsetof(tidings__header, required), sizeof identity->required);
     return 0;
 }
 
 bool tidings__identity_is_ours(const tidings__identity *identity) {
-    return identity->version == TIDINGS__FORMAT_VERSION && identity->layout_stamp == tidings__layout_stamp();
+    return identity->version >> 16 == TIDINGS__FORMAT_MAJOR && identity->layout_stamp == tidings__layout_stamp() &&
+           (identity->required & ~TIDINGS__REQUIRED) == 0;
 }
 
 bool tidings__segment_read_identity(int fd, tidings__identity *identity) {
@@ -153,11 +155,22 @@ int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t 
 }
 
 int tidings__segment_validate(const tidings__segment *segment, const char *verb, const tidings__identity *identity) {
-    if (identity->version != TIDINGS__FORMAT_VERSION) {
+    const uint32_t major = identity->version >> 16, minor = identity->version & UINT16_MAX;
+    // Invariant F1: any minor version of this major one will do.
+    if (major != TIDINGS__FORMAT_MAJOR) {
         return tidings__segment_refuse(
             segment, EPROTO, verb,
-            "%s has format version %u, this program uses %u; update the older one and remove the center", segment->path,
-            identity->version, TIDINGS__FORMAT_VERSION);
+            "%s has format version %u.%u, this program uses %u.%u; update the older one and remove the center",
+            segment->path, major, minor, TIDINGS__FORMAT_MAJOR, TIDINGS__FORMAT_MINOR);
+    }
+    // Invariant F2.
+    if (identity->required & ~TIDINGS__REQUIRED) {
+        return tidings__segment_refuse(
+            segment, EPROTO, verb,
+            "%s of format version %u.%u needs features (bits %llx) that this program, of version %u.%u, does not have; "
+            "update this program, or remove the center and create it without them",
+            segment->path, major, minor, (unsigned long long)(identity->required & ~TIDINGS__REQUIRED),
+            TIDINGS__FORMAT_MAJOR, TIDINGS__FORMAT_MINOR);
     }
     if (identity->layout_stamp != tidings__layout_stamp()) {
         return tidings__segment_refuse(
@@ -178,12 +191,12 @@ int tidings__segment_validate(const tidings__segment *segment, const char *verb,
     tidings__geometry_of(&identity->shape, &geometry);
     if (
 #ifndef MUTANT_FILE_LENGTH_UNCHECKED  // Found by: fuzz opening
-        identity->length != geometry.file_size ||
+        identity->length != identity->file_size ||
 #endif
-        identity->file_size != geometry.file_size) {
+        identity->file_size < geometry.file_size || identity->file_size > TIDINGS__LOCK_BASE) {
         return tidings__segment_refuse(segment, EBADMSG, verb,
-                                       "%s is damaged (%llu bytes long, its header says %llu and its sizes make %llu); "
-                                       "delete it when no process uses it",
+                                       "%s is damaged (%llu bytes long, its header says %llu and its sizes make at "
+                                       "least %llu); delete it when no process uses it",
                                        segment->path, (unsigned long long)identity->length,
                                        (unsigned long long)identity->file_size, (unsigned long long)geometry.file_size);
     }

@@ -97,7 +97,7 @@ bool tidings__shape_valid(const tidings__shape *shape) {
 }
 
 static void lay_out_classes(uint64_t maximum_payload, tidings__geometry *geometry) {
-    const uint64_t last = round_up(maximum_payload + 1024, TIDINGS__PAGE);
+    const uint64_t last = round_up(maximum_payload + 2048, TIDINGS__PAGE);
     uint32_t last_count = LAST_CLASS_COUNT;
     geometry->class_count = 0;
     for (uint32_t i = 0; i < TIDINGS__CLASSES - 1; i++) {

@@ -31,6 +31,7 @@ typedef struct tidings__identity {
     uint64_t home_namespace;
     uint64_t writers_file;
     uint64_t birthplace;
+    uint64_t required;
     tidings__shape shape;
     dev_t device;
     ino_t inode;
@@ -45,7 +46,7 @@ int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t 
                               tidings__identity *identity);
 // Reads the first page without any check but the magic. False: it is no center, or it can't be read.
 bool tidings__segment_read_identity(int fd, tidings__identity *identity);
-// True if the file has this build's format version and layout stamp.
+// True if this build can use a center with this version, layout stamp and required features.
 bool tidings__identity_is_ours(const tidings__identity *identity);
 int tidings__segment_validate(const tidings__segment *segment, const char *verb, const tidings__identity *identity);
 // Writes the error line that says why the path could not be opened. -ENOENT without an error line.

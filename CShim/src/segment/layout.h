@@ -2,8 +2,9 @@
 // first: they define the terms, and say what happens if a writer dies.
 //
 // The layout depends on the architecture (byte order, 8- and 16-byte atomics). That is allowed, as a center is
-// transient and never leaves the machine. A change here needs a new TIDINGS__FORMAT_VERSION, unless the layout stamp
-// (sizes of the structs) already differs.
+// transient and never leaves the machine. Processes of several minor versions share a center: design/9-format.md says
+// what may change here within a major version. Reserved words and bits are zero in memory of zeros, are written as zero
+// (TIDINGS__RESERVED), and their readers ignore them.
 //
 // No struct here is protected by a lock in shared memory: a stopped or killed holder would block its peers. Before each
 // struct, a comment states its writers, why it needs no lock, and what a stale read costs. Every word is untrusted: a
@@ -13,7 +14,20 @@
 
 #include <stdint.h>
 
-#define TIDINGS__FORMAT_VERSION 8u
+#define TIDINGS__FORMAT_MAJOR 1u
+#ifdef TIDINGS__TEST_MINOR  // a later minor version that uses all that is reserved, for Tests/compatibility alone
+#define TIDINGS__FORMAT_MINOR (0u + TIDINGS__TEST_MINOR)
+#define TIDINGS__RESERVED UINT64_C(0xa55aa55aa55aa55a)
+#define TIDINGS__OPTIONAL (UINT64_C(1) << 63)
+#define TIDINGS__MORE TIDINGS__PAGE  // bytes of a part that no version 1.0 knows
+#else
+#define TIDINGS__FORMAT_MINOR 0u
+#define TIDINGS__RESERVED UINT64_C(0)
+#define TIDINGS__OPTIONAL UINT64_C(0)  // the optional feature bits of a center that this build creates
+#define TIDINGS__MORE UINT64_C(0)      // bytes of the parts after those of version 1.0
+#endif
+#define TIDINGS__REQUIRED UINT64_C(0)  // the required feature bits that this build knows
+#define TIDINGS__FORMAT_VERSION (TIDINGS__FORMAT_MAJOR << 16 | TIDINGS__FORMAT_MINOR)
 #define TIDINGS__MAGIC UINT64_C(0x0073676e69646954)  // "Tidings" in little endian byte order
 // Bytes of a cache line on x86-64 and most ARM. Words are two lines apart where prefetching the neighbour line would
 // hurt.
@@ -63,7 +77,8 @@ typedef struct tidings__cell {
     // 31…0 uid, 47…32 participant, 55…48 subject bytes, 63…56 name bytes (0: the name entry has the text)
     _Atomic uint64_t poster;
     _Atomic uint64_t route;  // 23…0 name entry, 31…24 flags, 55…32 entry of name and subject, 63…56 format
-    // Payload, then name, then subject, each from a multiple of 8 bytes; or the chunk's number in body[0].
+    // Payload, then name, then subject, then sections, each from a multiple of 8 bytes; or the chunk's number in
+    // body[0].
     _Atomic uint64_t body[TIDINGS__BODY_WORDS];
 } tidings__cell;
 
@@ -72,8 +87,10 @@ typedef struct tidings__cell {
 #define TIDINGS__RECORD_CHUNK 2u  // the body is in chunk number body[0]
 #define TIDINGS__RECORD_CLEAR 4u  // with RETAIN: clears the retained value
 #define TIDINGS__RECORD_IMMEDIATE 8u
-#define TIDINGS__RECORD_NOTICE 16u  // a notice of presence; its poster words name the participant that it is about
-#define TIDINGS__RECORD_WILL 32u    // a last will; its poster words name the dead participant
+#define TIDINGS__RECORD_NOTICE 16u    // a notice of presence; its poster words name the participant that it is about
+#define TIDINGS__RECORD_WILL 32u      // a last will; its poster words name the dead participant
+#define TIDINGS__RECORD_SECTIONS 64u  // sections lie behind payload, name and subject (ring/section.h)
+#define TIDINGS__RECORD_RESERVED 128u
 
 // W
 #define TIDINGS__W_LAP_SHIFT 33
@@ -117,7 +134,8 @@ typedef struct tidings__participant {
     _Atomic uint32_t uid;
     _Atomic uint64_t pid_namespace;
     _Atomic uint64_t joined_at;
-    _Atomic uint64_t executable[12];  // text, 79 bytes and NULs used
+    _Atomic uint64_t executable[10];  // text, 79 bytes and NULs
+    _Atomic uint64_t reserved[2];
 } tidings__participant;
 
 #define TIDINGS__LANES 8u
@@ -137,6 +155,7 @@ typedef struct tidings__presence_line {
     _Atomic uint32_t poke;
     // One for each lane of its callers: bit 0 says that callers sleep, above it the epoch (design/7-requests.md).
     _Atomic uint32_t replies[TIDINGS__LANES];
+    _Atomic uint32_t reserved[3];
 } tidings__presence_line;
 
 #define TIDINGS__LIFE_DIED (UINT32_C(1) << 30)  // FUTEX_OWNER_DIED
@@ -156,7 +175,7 @@ typedef struct tidings__presence {
     _Atomic uint64_t announcement;  // the instance of its participant entry
     _Atomic uint64_t will;          // chunk + 1 of its last will; 0: none
     _Atomic uint64_t process;       // 31…0 pid, 63…32 uid
-    _Atomic uint64_t role_size;     // bytes of `role`
+    _Atomic uint64_t role_size;     // 15…0 bytes of `role`; the other bits are reserved
     _Atomic uint64_t role[8];
     _Atomic uint64_t program[10];  // its executable: text, 79 bytes and NULs used
     _Atomic uint64_t id;           // random, below 2^52: another one for each announcement
@@ -196,7 +215,7 @@ typedef struct tidings__observer_entry {
     // While asleep: the name entries on whose `wake_group` it also sleeps. Written before the sleep is announced.
     _Atomic uint32_t group_waits[TIDINGS__GROUP_WAITS];
     _Atomic uint64_t serves;  // 1: it belongs to a server, which answers the requests of its name
-    uint64_t unused;
+    _Atomic uint64_t reserved;
 } tidings__observer_entry;
 
 // One line of the writers file, for the observer of the same number. Only participants can map the writers file, so
@@ -299,7 +318,7 @@ typedef struct tidings__holds {
     _Alignas(TIDINGS__LINE) _Atomic uint64_t held_end;
     _Atomic uint64_t held[TIDINGS__HOLDS];        // 63…16 position, 15…0 chunk + 1; 0: none
     _Atomic uint64_t held_since[TIDINGS__HOLDS];  // CLOCK_REALTIME, nanoseconds
-    uint64_t unused;
+    _Atomic uint64_t reserved;
 } tidings__holds;
 
 // MARK: Calls
@@ -321,9 +340,9 @@ typedef struct tidings__call {
     _Alignas(TIDINGS__LINE) _Atomic uint64_t state;
     _Atomic uint64_t name;           // 23…0 name entry, 63…24 the entry's generation
     _Atomic uint64_t process;        // of the caller: 31…0 pid, 63…32 uid
-    _Atomic uint64_t request_text;   // 31…0 bytes, 39…32 format, 42…40 lane of the caller
+    _Atomic uint64_t request_text;   // 31…0 bytes, 39…32 format, 42…40 lane of the caller; 63…43 reserved
     _Atomic uint64_t request_chunk;  // chunk + 1; 0: the request is in the body
-    _Atomic uint64_t reply_text;     // 31…0 bytes, 39…32 format, 55…40 code
+    _Atomic uint64_t reply_text;     // 31…0 bytes, 39…32 format, 55…40 code; 63…56 reserved
     _Atomic uint64_t reply_chunk;    // chunk + 1; 0: the reply is in the body
     _Atomic uint64_t made_at;        // where the frontier was: earlier calls are served first
 } tidings__call;
@@ -359,6 +378,15 @@ typedef struct tidings__shape {
     uint32_t slots, participants, observers, names, buckets, names_first;
 } tidings__shape;
 
+// A part of the file that a minor version after 1.0 has added, behind those whose offsets follow from the shape.
+// Writer: the creator, as with the shape. Each process checks the part's place when it opens the center.
+typedef struct tidings__part {
+    uint64_t kind;  // 0: none
+    uint64_t offset, size;
+} tidings__part;
+
+#define TIDINGS__PARTS 16u
+
 // One word alone on a pair of cache lines, so that its writers do not slow down users of its neighbours. Writers: see
 // each use in the header.
 typedef struct tidings__padded {
@@ -385,15 +413,20 @@ typedef struct tidings__name_futex {
 typedef struct tidings__header {
     // Page 0
     uint64_t magic;
-    uint32_t version;
-    uint32_t layout_stamp;  // folds in the sizes of the structs above
-    uint64_t file_size;
+    uint32_t version;         // of the creator: 31…16 major, 15…0 minor
+    uint32_t layout_stamp;    // folds in the sizes of the structs above
+    uint64_t file_size;       // with the parts of later minor versions
     uint64_t instance;        // random: tells a center from its successor of the same name
     uint64_t home_namespace;  // pid namespace of the TIDs in claims; 0: unknown, so all claims are foreign
     uint64_t born_at;
     uint64_t writers_file;  // inode of the writers file; 0: none, so locks and doorbells are in this file
     tidings__shape shape;
     uint64_t birthplace;  // inode of the file it was created in; any other inode: a copy; 0: unknown
+    // Feature bits. A process that does not know one of `required` refuses the center. It ignores unknown bits of
+    // `optional`.
+    uint64_t required, optional;
+    tidings__part parts[TIDINGS__PARTS];
+    // The rest of page 0 is reserved.
     // Page 1: one word for each pair of lines.
     //
     // EV. By CAS: evicting threads; participants that change its tag alone, so that a decided eviction can't begin.
@@ -427,6 +460,7 @@ typedef struct tidings__header {
         calls_used;  // participants that take calls, by CAS; grows only. Calls from this index on are unused
     tidings__padded
         holds_used;  // participants that hold a chunk, by CAS; grows only. Rows from this index on are unused
+    tidings__padded reserved[3];
 } tidings__header;
 
 _Static_assert(sizeof(tidings__cell) == TIDINGS__CELL_SIZE, "a cell is four lines");
@@ -440,7 +474,7 @@ _Static_assert(sizeof(tidings__call_body) == 384, "six lines");
 _Static_assert(TIDINGS__CALLS_STEP * sizeof(tidings__call) == TIDINGS__PAGE, "a step of calls is a page");
 _Static_assert(sizeof(tidings__writers_file_line) == TIDINGS__LINE, "one line");
 _Static_assert(sizeof(tidings__name) == 704, "one line, two of members, eight of text");
-_Static_assert(sizeof(tidings__header) <= 2 * TIDINGS__PAGE, "header is two pages");
+_Static_assert(sizeof(tidings__header) == 2 * TIDINGS__PAGE, "header is two pages");
 _Static_assert(TIDINGS__BODY_SIZE + 56 == TIDINGS__CELL_SIZE, "header and body fill the cell");
 
 #endif

@@ -97,7 +97,12 @@ int tidings__segment_separate(tidings__segment *segment) {
 int tidings__segment_map(tidings__segment *segment, const tidings__identity *identity) {
     segment->shape = identity->shape;
     tidings__geometry_of(&segment->shape, &segment->geometry);
+    // Invariant F3: only what this build knows is mapped.
     segment->size = segment->geometry.file_size;
+    if (identity->version >= TIDINGS__FORMAT_VERSION && identity->file_size >= segment->size + TIDINGS__MORE)
+        segment->size += TIDINGS__MORE;
+    segment->file_size = identity->file_size;
+    segment->version = identity->version;
     segment->instance = identity->instance;
     segment->home_namespace = identity->home_namespace;
     segment->device = identity->device;

@@ -72,15 +72,13 @@ int tidings__segment_hand(const tidings__segment *segment, bool writable, int de
 // The sender chose the size, which may cost the receiver that much address space and memory. So the receiver sets a
 // limit.
 static int check_size(const tidings__segment *segment, const tidings__identity *identity, uint64_t largest) {
-    tidings__geometry geometry;
-    tidings__geometry_of(&identity->shape, &geometry);
-    if (geometry.file_size <= largest) return 0;
+    if (identity->file_size <= largest) return 0;
     char size[TIDINGS__AMOUNT_SIZE], most[TIDINGS__AMOUNT_SIZE];
     return tidings__segment_refuse(
         segment, EFBIG, "receive",
         "it has %s, and at most %s are accepted; raise the receiver's limit (tidings_receive_at_most, in Swift "
         "maximumSize), or have its sender create it with smaller limits",
-        tidings__amount(geometry.file_size, size), tidings__amount(largest, most));
+        tidings__amount(identity->file_size, size), tidings__amount(largest, most));
 }
 
 // Takes the descriptors over, also on failure.

@@ -26,7 +26,8 @@ typedef struct tidings__segment {
     bool sealed;      // memory without a file name, whose size is fixed
     bool observable;  // readers may open the center; posters wake them by name futexes
     uint8_t *base;
-    uint64_t size;
+    uint64_t size;       // bytes mapped: the parts that this build knows
+    uint64_t file_size;  // of a center that a later minor version created, it may be more
     tidings__header *header;
     tidings__participant *participants;
     tidings__observer_entry *observers;
@@ -42,6 +43,7 @@ typedef struct tidings__segment {
     tidings__shape shape;
     tidings__geometry geometry;  // follows from `shape`; private as well
     uint32_t slot_shift, slot_mask;
+    uint32_t version;  // as in the header
     uint64_t instance, home_namespace;
     uint8_t *doorbells;  // one line each: in the observers' entries, or in the writers file
     uint8_t *lives;      // presence lines, `lives_apart` bytes apart: in the presence entries, or in the writers file

@@ -114,10 +114,6 @@ static void fence(const tidings__segment *s) {
          at += sizeof(tidings__name_futex))
         forbid(base, at + 8, at + sizeof(tidings__name_futex));
     forbid(base, g->participants + s->shape.participants * sizeof(tidings__participant), g->observers);
-    for (uint64_t i = 0; i < s->shape.observers; i++) {
-        const uint64_t at = g->observers + i * sizeof(tidings__observer_entry);
-        forbid(base, at + offsetof(tidings__observer_entry, unused), at + sizeof(tidings__observer_entry));
-    }
     forbid(base, g->observers + s->shape.observers * sizeof(tidings__observer_entry), g->buckets);
     forbid(base, g->buckets + s->shape.buckets * sizeof(uint64_t), g->chunk_words);
     forbid(base, g->chunk_words + g->chunk_count * sizeof(uint64_t), g->cells);

@@ -180,13 +180,14 @@ struct CenterCommandTests {
         #expect(directory.files.isEmpty)
     }
 
-    /// The center is then that of an older or newer program.
-    private func changeVersion(of path: String, by difference: Int) throws {
+    /// The center is then that of a program of another major version.
+    private func changeMajorVersion(of path: String, by difference: Int) throws {
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         defer { try? file.close() }
-        try file.seek(toOffset: 8)  // after the magic number
+        let offset: UInt64 = 10  // after the magic number and the minor version
+        try file.seek(toOffset: offset)
         let version = try #require(try file.read(upToCount: 1)?.first)
-        try file.seek(toOffset: 8)
+        try file.seek(toOffset: offset)
         try file.write(contentsOf: Data([UInt8(Int(version) + difference)]))
     }
 
@@ -204,7 +205,7 @@ struct CenterCommandTests {
         let request = try Invocation(["request", "b"], in: directory)
         _ = await server.errors.first { $0 == "begun" }
 
-        try changeVersion(of: path, by: difference)
+        try changeMajorVersion(of: path, by: difference)
         for command in [
             ["stat"], ["doctor"], ["state", "get", "a"], ["post", "a"], ["observe", "a"], ["request", "b"],
         ] {
@@ -216,7 +217,7 @@ struct CenterCommandTests {
         }
         let error = #expect(throws: SharedNotificationError.self) { try directory.center() }
         #expect(error?.code == .incompatibleVersion)
-        try changeVersion(of: path, by: -difference)
+        try changeMajorVersion(of: path, by: -difference)
 
         try FileHandle(forWritingTo: URL(fileURLWithPath: pipe)).write(contentsOf: Data("7".utf8))
         expectEqual(await request.ending(), 0)
@@ -232,7 +233,7 @@ struct CenterCommandTests {
     @Test(.timeLimit(.minutes(10)))
     func removeRefusesACenterOfAnotherFormat() async throws {
         let directory = try CenterDirectory()
-        try changeVersion(of: directory.center().path, by: 1)
+        try changeMajorVersion(of: directory.center().path, by: 1)
         let refused = try await tidings("remove", "default", in: directory)
         #expect(refused.status == 1)
         #expect(refused.errors.joined().contains("can't find out which processes have it open"), "\(refused.errors)")

@@ -1,4 +1,6 @@
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "files.h"
 #include "platform/error.h"
@@ -16,12 +18,51 @@ static int validated(void) { return tidings__segment_validate(segment, "open", &
 
 TEST(a_center_of_another_version_or_layout_is_refused) {
     begin();
-    identity.version++;
+    identity.version += 1 << 16;
     CHECK_EQUAL(validated(), -EPROTO);
     CHECK(!tidings__identity_is_ours(&identity));
     begin();
     identity.layout_stamp++;
     CHECK_EQUAL(validated(), -EPROTO);
+}
+
+TEST(a_center_of_any_minor_version_will_do) {
+    begin();
+    for (uint32_t minor = 0; minor <= UINT16_MAX; minor += UINT16_MAX / 5) {
+        identity.version = TIDINGS__FORMAT_MAJOR << 16 | minor;
+        CHECK_EQUAL(validated(), 0);
+        CHECK(tidings__identity_is_ours(&identity));
+    }
+}
+
+TEST(a_center_that_needs_an_unknown_feature_is_refused) {
+    begin();
+    identity.version++;
+    for (uint32_t bit = 0; bit < 64; bit++) {
+        identity.required = UINT64_C(1) << bit;
+        CHECK_EQUAL(validated(), -EPROTO);
+        CHECK(!tidings__identity_is_ours(&identity));
+        char bits[32];
+        (void)snprintf(bits, sizeof bits, "bits %llx", 1ULL << bit);
+        CHECK_SAYS(tidings__last_error(), bits);
+    }
+    CHECK_SAYS(tidings__last_error(), "update this program");
+}
+
+TEST(a_center_with_parts_of_a_later_version_is_longer) {
+    begin();
+    identity.length = identity.file_size += 123 * TIDINGS__PAGE;
+    CHECK_EQUAL(validated(), 0);
+    free(segment->chunk_backed);
+    CHECK_EQUAL(tidings__segment_map(segment, &identity), 0);
+    CHECK_EQUAL(segment->size, segment->geometry.file_size + TIDINGS__MORE);
+    CHECK_EQUAL(segment->file_size, identity.file_size);
+    begin();
+    identity.length = identity.file_size = TIDINGS__LOCK_BASE + TIDINGS__PAGE;
+    CHECK_EQUAL(validated(), -EBADMSG);
+    begin();
+    identity.length = identity.file_size = segment->geometry.file_size - 1;
+    CHECK_EQUAL(validated(), -EBADMSG);
 }
 
 TEST(a_center_with_an_impossible_shape_is_damaged) {

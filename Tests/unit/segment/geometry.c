@@ -62,6 +62,70 @@ TEST(the_parts_of_a_center_lie_one_after_the_other_on_pages) {
     CHECK(g.chunks >= g.names + shape.names * sizeof(tidings__name));
 }
 
+TEST(the_layout_is_that_of_version_1) {
+    // Each offset and size that a later minor version may not change. If this fails, programs of 1.0 refuse the centers
+    // of this build, and this build refuses theirs.
+    const uint64_t layout[] = {
+        offsetof(tidings__header, version),
+        offsetof(tidings__header, layout_stamp),
+        offsetof(tidings__header, file_size),
+        offsetof(tidings__header, instance),
+        offsetof(tidings__header, home_namespace),
+        offsetof(tidings__header, writers_file),
+        offsetof(tidings__header, birthplace),
+        offsetof(tidings__header, required),
+        offsetof(tidings__header, optional),
+        offsetof(tidings__header, parts),
+        offsetof(tidings__header, frontier_hint),
+        offsetof(tidings__header, generation),
+        offsetof(tidings__header, names_used),
+        offsetof(tidings__header, names_backed),
+        offsetof(tidings__header, removed),
+        offsetof(tidings__header, waiting_posters),
+        offsetof(tidings__header, name_futexes),
+        offsetof(tidings__header, presence_used),
+        offsetof(tidings__header, calls_used),
+        offsetof(tidings__header, holds_used),
+        offsetof(tidings__header, reserved),
+        offsetof(tidings__cell, commit),
+        offsetof(tidings__cell, verdict),
+        offsetof(tidings__cell, size_pid),
+        offsetof(tidings__cell, poster),
+        offsetof(tidings__cell, route),
+        offsetof(tidings__participant, executable),
+        offsetof(tidings__participant, reserved),
+        offsetof(tidings__presence_line, poke),
+        offsetof(tidings__presence_line, replies),
+        offsetof(tidings__presence_line, reserved),
+        offsetof(tidings__presence, report),
+        offsetof(tidings__presence, will),
+        offsetof(tidings__presence, role),
+        offsetof(tidings__presence, program),
+        offsetof(tidings__presence, id),
+        offsetof(tidings__observer_entry, owner),
+        offsetof(tidings__observer_entry, cursor),
+        offsetof(tidings__observer_entry, history),
+        offsetof(tidings__observer_entry, serves),
+        offsetof(tidings__observer_entry, reserved),
+        offsetof(tidings__name, state),
+        offsetof(tidings__name, retained),
+        offsetof(tidings__name, birth),
+        offsetof(tidings__name, lengths),
+        offsetof(tidings__name, wake_group),
+        offsetof(tidings__holds, held),
+        offsetof(tidings__holds, held_since),
+        offsetof(tidings__call, name),
+        offsetof(tidings__call, request_text),
+        offsetof(tidings__call, reply_text),
+        offsetof(tidings__call, made_at),
+        offsetof(tidings__call_body, reply),
+        tidings__layout_stamp(),
+    };
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof layout / sizeof layout[0]; i++) sum = sum * UINT64_C(1099511628211) + layout[i];
+    CHECK_EQUAL(sum, UINT64_C(0x888fb33e6f072a64));
+}
+
 TEST(the_largest_payload_fits_the_last_class) {
     const uint64_t payloads[] = {1, 1000, 8 << 10, 16 << 20, 1 << 30};
     for (size_t i = 0; i < sizeof payloads / sizeof payloads[0]; i++) {

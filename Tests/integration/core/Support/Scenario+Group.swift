@@ -14,7 +14,7 @@ extension Scenario {
 
         var categories: [String] {
             switch self {
-            case .creation: ["births", "foreign_files", "names_refused", "directories", "removal"]
+            case .creation: ["births", "foreign_files", "versions", "names_refused", "directories", "removal"]
             case .access: ["access", "readers", "adversarial_peers"]
             case .sealed: ["sealed", "handing"]
             case .ends: ["ends"]
