@@ -321,16 +321,40 @@ enum {
     TIDINGS_POST_RETAIN = 1,
     /// Reported to observers (TIDINGS_DELIVERY_IMMEDIATE), not interpreted: for observers that defer deliveries.
     TIDINGS_POST_IMMEDIATE = 2,
+    TIDINGS_POST_SECTIONS = 4,  ///< the notification has the sections of `sections`
 };
+
+/// The types of sections. A section is what travels with a notification and is not part of it. Its bytes are not
+/// interpreted; these types are for the values of the HTTP headers of the same names.
+enum {
+    TIDINGS_SECTION_TRACEPARENT = 1,  ///< W3C Trace Context
+    TIDINGS_SECTION_TRACESTATE = 2,   ///< likewise
+    TIDINGS_SECTION_BAGGAGE = 3,      ///< W3C Baggage
+};
+
+/// The most bytes of all sections of one notification, with 8 bytes for each and 8 for all. The bytes of each section
+/// are rounded up to a multiple of 8.
+#define TIDINGS_SECTIONS_MAX 1024u
+
+/// A section to post.
+typedef struct tidings_section {
+    const void *bytes;
+    size_t size;    ///< in bytes
+    uint16_t type;  ///< TIDINGS_SECTION_…
+} tidings_section;
 
 /// How to post. All zero is the default.
 typedef struct tidings_post_options {
     uint8_t format;     ///< TIDINGS_FORMAT_…, reported to observers, not interpreted
     uint8_t flags;      ///< TIDINGS_POST_…
-    uint16_t reserved;  ///< zero
+    uint16_t section_count;  ///< with TIDINGS_POST_SECTIONS: of `sections`
     /// How long a lossless observer may hold this post back: 0 not at all (-EAGAIN), > 0 nanoseconds (-ETIMEDOUT), -1
     /// without end.
     int64_t timeout_ns;
+    /// With TIDINGS_POST_SECTIONS. Read during the post only. Sections leave less room for the payload in a slot, and
+    /// none in the maximum payload. They make no post fail for lack of memory: if there is none for them, the
+    /// notification is posted without them.
+    const tidings_section *sections;
 } tidings_post_options;
 
 /// Posts a notification. `sequence` (or NULL) receives its position in the center's order.
@@ -338,7 +362,8 @@ typedef struct tidings_post_options {
 /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a timeout was
 /// given. If it fails, nothing was posted.
 ///
-/// - -EMSGSIZE: the payload is larger than the center's maximum.
+/// - -EMSGSIZE: the payload is larger than the center's maximum, or the sections than TIDINGS_SECTIONS_MAX.
+/// - -EINVAL: a section has none of the types above.
 /// - -ENOSPC: no memory for a payload that does not fit a slot. In a center that readers may observe, also: no entry
 ///   for one more name.
 /// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`timeout_ns`); `tidings_last_error_holder` names its
@@ -393,7 +418,7 @@ int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation
 /// Bound: copy of `used` bytes, and a rare walk. Never waits.
 int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity);
 /// Posts the first `size` bytes of a reservation. The reservation is used up, also on failure. A small payload is moved
-/// into a slot; a larger one stays in its chunk.
+/// into a slot; a larger one stays in its chunk, unless the chunk has no room for sections.
 /// Bound and waiting: as `tidings_post`; a large payload is not copied.
 int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size,
                           const tidings_post_options *options, uint64_t *sequence);
@@ -407,7 +432,7 @@ enum {
     /// Posters are held back rather than overwrite what this observer has not received. Its names are added before the
     /// first `tidings_next` (-EBUSY later).
     TIDINGS_OBSERVE_LOSSLESS = 1,
-    /// The observer receives no payloads: a delivery states the payload's size (`size`), and `payload` is "". If the
+    /// The observer receives no payloads and sections: a delivery states the payload's size, and `payload` is "". If the
     /// center can be written to, `tidings_next` with time-out 0 is async-signal-safe for such an observer. The
     /// condition: it has been called once after the last change of names. Still one call at a time.
     TIDINGS_OBSERVE_BARE = 2,
@@ -499,6 +524,7 @@ enum {
     TIDINGS_DELIVERY_PRESENCE = 16,  ///< a notice of presence: see `tidings_presence_read`
     TIDINGS_DELIVERY_WILL = 32,      ///< the last will of a participant that died (`tidings_announce`)
     TIDINGS_DELIVERY_IN_PLACE = 64,  ///< `payload` lies in the center (`tidings_observer_in_place`)
+    TIDINGS_DELIVERY_SECTIONS = 128,  ///< it has sections (`tidings_delivery_section`)
 };
 
 /// What `tidings_next` delivers. Pointers are valid until the observer's next call; see also `tidings_hold`.
@@ -523,7 +549,17 @@ typedef struct tidings_delivery {
     uint32_t uid;          ///< the poster's, as the poster states it
     uint32_t participant;  ///< the index of the poster's entry, for `tidings_participant`
     uint8_t format;        ///< TIDINGS_FORMAT_…
+    /// Private to the library, and set only with TIDINGS_DELIVERY_SECTIONS. The observer's copy, also of a payload in
+    /// place; `tidings_hold` does not hold it.
+    const void *sections;
+    size_t sections_size;
 } tidings_delivery;
+
+/// The bytes of the delivery's first section of that type (TIDINGS_SECTION_…), aligned to 8 bytes, and their number.
+/// NULL, and 0: it has none. They are as their poster wrote them: check what they are. Valid as long as the delivery's
+/// `name`. Async-signal-safe.
+/// Bound: constant. Never waits.
+const void *tidings_delivery_section(const tidings_delivery *delivery, uint16_t type, size_t *size);
 
 /// Takes the next delivery. Waits up to `timeout_ns` for one: 0 not at all, -1 without end. While it waits it sleeps:
 /// no CPU, no timer.
@@ -568,10 +604,10 @@ typedef void *(*tidings_allocate)(void *context, size_t size);
 ///
 /// Promise: `tidings_next` calls `allocate` with `context` for each such payload, and returns the payload at the
 /// address that `allocate` returned. `tidings_observer_add` with TIDINGS_ADD_HISTORY calls it too, for payloads that it
-/// reads in the ring. `size` is the payload's size and at most 528 bytes more. The memory is the caller's. The observer
-/// never frees it, and no longer uses it once `tidings_next` or `allocate` is called again. If a payload is lost during
-/// its copy, one `tidings_next` calls `allocate` more than once. The observer frees its own memory for payloads first:
-/// it never has both.
+/// reads in the ring. `size` is the payload's size and at most 1,552 bytes more. The memory is the caller's. The
+/// observer never frees it, and no longer uses it once `tidings_next` or `allocate` is called again. If a payload is
+/// lost during its copy, one `tidings_next` calls `allocate` more than once. The observer frees its own memory for
+/// payloads first: it never has both.
 ///
 /// -EINVAL: `from` is less than TIDINGS_LEND_MIN. If `allocate` returns NULL, the payload counts as missed, and
 /// `tidings_next` returns -ENOMEM. `allocate` must return, and must call no function of this library. An observer

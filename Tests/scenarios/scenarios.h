@@ -24,6 +24,13 @@ CATEGORY(versions)
 SCENARIO(a_center_of_another_minor_version_is_used)
 SCENARIO(a_center_that_needs_another_feature_is_refused_and_can_be_removed)
 
+CATEGORY(sections)
+SCENARIO(sections_arrive_however_a_notification_is_received)
+SCENARIO(a_retained_value_keeps_its_sections)
+SCENARIO(sections_that_cannot_be_are_refused)
+SCENARIO(sections_make_no_post_fail_for_lack_of_memory)
+SCENARIO(a_delivery_with_sections_can_be_held_and_detached)
+
 CATEGORY(names_refused)
 SCENARIO(center_names_that_cannot_be_are_refused)
 SCENARIO(names_and_subjects_that_cannot_be_are_refused)

@@ -16,6 +16,7 @@
 #include "posting/wake.h"
 #include "registry/prefixes.h"
 #include "ring/chunk.h"
+#include "ring/section.h"
 #include "ring/verdict.h"
 
 uint32_t tidings__wake_others(const tidings_publisher *publisher, uint64_t resolved) {
@@ -164,7 +165,7 @@ static uint64_t resolved_again(tidings_publisher *publisher, resolution *before)
 
 #ifdef MUTANT_POSTERS_SHARE_A_LOCK  // Found by: fault-injection a_small_post
 static _Atomic uint64_t *shared_lock(const tidings__segment *s) {
-    return (_Atomic uint64_t *)(void *)&s->observers[s->shape.observers - 1].unused;
+    return (_Atomic uint64_t *)(void *)&s->observers[s->shape.observers - 1].reserved;
 }
 #endif
 
@@ -200,6 +201,7 @@ static void fill_chunk(const posting *p, const tidings__claim *claim, const tidi
     tidings_center *center = p->publisher->center;
     tidings__set_relaxed(&claim->cell->body[0], p->chunk);
     memcpy(p->chunk_bytes, header, sizeof *header);
+    if (TIDINGS__RESERVED) memset(p->chunk_bytes + sizeof *header, 0xa5, TIDINGS__CHUNK_HEADER - sizeof *header);
     tidings__chunk_claimed(&center->segment, center->participant, p->chunk, claim->position);
 }
 
@@ -272,12 +274,14 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
 #endif
         body += tidings__round8(p->size) / 8;
         if (named) {
-#ifndef MEASURE_TIDINGS__WITHOUT_NAME  // Measured by: Benchmarks/Regressions/without
+#ifndef MEASURE_WITHOUT_NAME  // Measured by: Benchmarks/Regressions/without
             tidings__text_write(body, publisher->text, publisher->name_words + publisher->subject_words);
 #endif
         } else {
             tidings__text_write(body, &publisher->text[publisher->name_words], publisher->subject_words);
         }
+        if (!plain && p->flags & TIDINGS__RECORD_SECTIONS)
+            tidings__sections_write(body + (named ? publisher->name_words : 0) + publisher->subject_words, p->options);
     }
 #ifdef MUTANT_RING_AFTER_COMMIT  // Found by: interleaving dead_poster; fault-injection a_small_post
     const bool committed = tidings__commit(claim, p->owner, p->thread);
@@ -337,22 +341,31 @@ static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher
     tidings__thread *thread = tidings__thread_self();
     tidings_center *center = publisher->center;
     int error = begin(publisher, thread, size);
+    uint64_t sections = 0;
+    if (!error) error = tidings__sections_size(options, &sections);
     if (error) return error;
-    if (tidings__fits_cell(publisher, size) && !(options && options->flags)) {
+    if (tidings__fits_cell(publisher, tidings__round8(size) + sections) &&
+        !(options && options->flags & ~TIDINGS_POST_SECTIONS)) {
         const uint64_t time = tidings__stamp(thread);
         if (tidings__end_due(center, thread) && (error = tidings__end_ask(center, thread)) != 0) return error;
         posting p = begun(publisher, thread, payload, size, options, time);
         p.notice = notice;
-        if (notice) p.flags = notice->flags;
+        p.flags = notice ? notice->flags : tidings__sections_flags(options);
         return post_anew(&p, TIDINGS__NAME_NONE, sequence);
     }
     // If the name fits a cell, clearing a value takes no chunk. Otherwise no value could be cleared once retained
     // values fill all chunks.
-    if (options && options->flags & TIDINGS__POST_CLEAR && size == 0 && tidings__fits_cell(publisher, 0))
+    if (options && options->flags & TIDINGS__POST_CLEAR && size == 0 && tidings__fits_cell(publisher, sections))
         return post_chunk(publisher, TIDINGS__NO_CHUNK, 0, options, notice, sequence);
     uint32_t chunk;
-    error = tidings__take_chunk(center, TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(publisher),
-                                tidings__deadline(options), &chunk);
+    error = tidings__take_chunk(
+        center, TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(publisher) + sections,
+        tidings__deadline(options), &chunk);
+    if (sections && (error == -EAGAIN || error == -ENOSPC)) {
+        tidings_post_options without = *options;
+        without.flags &= (uint8_t)~TIDINGS_POST_SECTIONS;
+        return post_otherwise(publisher, payload, size, &without, notice, sequence);
+    }
     if (error) return error;
     uint64_t capacity;
     if (size) memcpy(tidings__chunk_bytes(&center->segment, chunk, &capacity) + TIDINGS__CHUNK_HEADER, payload, size);
@@ -408,7 +421,7 @@ static int post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size,
     tidings__segment *s = &center->segment;
     tidings__thread *thread = tidings__thread_self();
     const bool in_chunk = chunk != TIDINGS__NO_CHUNK;
-    uint8_t flags = in_chunk ? TIDINGS__RECORD_CHUNK : 0;
+    uint8_t flags = (in_chunk ? TIDINGS__RECORD_CHUNK : 0) | tidings__sections_flags(options);
     if (options && options->flags & TIDINGS_POST_IMMEDIATE) flags |= TIDINGS__RECORD_IMMEDIATE;
     uint32_t entry = TIDINGS__NAME_NONE;
     int error = 0;
@@ -430,8 +443,10 @@ static int post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size,
         uint64_t capacity;
         if (in_chunk) {
             p.chunk_bytes = tidings__chunk_bytes(s, chunk, &capacity);
-            memcpy(p.chunk_bytes + TIDINGS__CHUNK_HEADER + tidings__round8(size), publisher->text,
-                   tidings__text_size(publisher));
+            uint8_t *text = p.chunk_bytes + TIDINGS__CHUNK_HEADER + tidings__round8(size);
+            memcpy(text, publisher->text, tidings__text_size(publisher));
+            if (tidings__sections_given(options))
+                tidings__sections_write((_Atomic uint64_t *)(void *)(text + tidings__text_size(publisher)), options);
         }
         error = post_anew(&p, entry, sequence);
     }

@@ -75,7 +75,8 @@ static inline const _Atomic uint64_t *tidings__publisher_name(const tidings_publ
     return (const _Atomic uint64_t *)(const void *)publisher->text;
 }
 
-// Posts a payload that is already in a chunk; appends name and subject. The chunk is consumed, also on failure.
+// Posts a payload that is already in a chunk with memory for all of the record; appends name, subject and sections. The
+// chunk is consumed, also on failure.
 // TIDINGS__NO_CHUNK: no payload, to clear a retained value.
 #define TIDINGS__NO_CHUNK UINT32_MAX
 int tidings__post_chunk(tidings_publisher *publisher, uint32_t chunk, size_t size, const tidings_post_options *options,

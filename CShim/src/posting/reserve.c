@@ -11,6 +11,7 @@
 #include "posting/publisher.h"
 #include "registry/participants.h"
 #include "ring/chunk.h"
+#include "ring/section.h"
 
 // Bytes for name and subject, on top of the requested capacity. The publisher is not known when the chunk is reserved.
 #define TEXT_ROOM (2 * 256u)
@@ -91,13 +92,32 @@ int tidings_reserve_more(tidings_center *center, tidings_reservation *reservatio
     return 0;
 }
 
+// Makes room for sections behind the text: in the same chunk, or in a larger one. False: there is no memory.
+static bool room_for(const tidings_publisher *publisher, tidings_reservation *reservation, size_t size,
+                     uint64_t sections) {
+    tidings_center *center = publisher->center;
+    tidings__segment *s = &center->segment;
+    const uint64_t need = TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(publisher) + sections;
+    uint64_t whole;
+    uint32_t chunk = (uint32_t)reservation->internal;
+    tidings__chunk_bytes(s, chunk, &whole);
+    if (need <= whole) return tidings__back_chunk(s, chunk, need) == 0;
+    if (tidings__take_chunk(center, need, 0, &chunk) != 0) return false;
+    uint8_t *bytes = tidings__chunk_bytes(s, chunk, &whole) + TIDINGS__CHUNK_HEADER;
+    memcpy(bytes, reservation->bytes, size);
+    tidings_abandon(center, reservation);
+    *reservation = (tidings_reservation){.bytes = bytes, .capacity = size, .internal = chunk};
+    return true;
+}
+
 int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size,
                           const tidings_post_options *options, uint64_t *sequence) {
     tidings_center *center = publisher->center;
-    uint32_t chunk = (uint32_t)reservation->internal;
     int error = tidings__center_check(center, tidings__thread_self());
     if (error) return error;
     if (!center->segment.writable) return tidings__center_read_only(center, "post to");
+    tidings_post_options without;
+    uint64_t sections = 0;
     if (!usable(center, reservation)) {
         error = tidings__fail(
             EINVAL,
@@ -106,15 +126,22 @@ int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *res
     } else if (size > reservation->capacity) {
         error = tidings__fail(EINVAL, "can't post %zu bytes of a reservation of %zu; reserve more first", size,
                               reservation->capacity);
-    } else if (tidings__fits_cell(publisher, size) && !(options && options->flags)) {
+    } else if ((error = tidings__sections_size(options, &sections)) != 0) {
+    } else if (tidings__fits_cell(publisher, tidings__round8(size) + sections) &&
+               !(options && options->flags & ~TIDINGS_POST_SECTIONS)) {
         // The payload fits a cell after all: the observers read it sooner there, and the chunk is free again at once.
         error = tidings_post(publisher, reservation->bytes, size, options, sequence);
     } else if (tidings__end_known(center)) {
         error = tidings__end_fail(center, "post to");
     } else {
+        if (sections && !room_for(publisher, reservation, size, sections)) {
+            without = *options;
+            without.flags &= (uint8_t)~TIDINGS_POST_SECTIONS;
+            options = &without;
+        }
         reservation->bytes = NULL;
         reservation->capacity = 0;
-        return tidings__post_chunk(publisher, chunk, size, options, sequence);
+        return tidings__post_chunk(publisher, (uint32_t)reservation->internal, size, options, sequence);
     }
     tidings_abandon(center, reservation);
     return error;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "platform/error.h"
+#include "ring/section.h"
 
 #define BUFFER_STEP 4096u
 
@@ -43,7 +44,7 @@ static bool lend(tidings_observer *o, size_t size) {
 }
 
 // Leaves the memory at `*own` to the caller, and goes on in a copy, to which those of the deliveries point that had
-// their payloads there.
+// their payloads and sections there.
 static int detach(tidings_observer *o, uint8_t **own, size_t size, tidings_delivery *deliveries, size_t count,
                   void **memory) {
     uint8_t *copy = aligned_alloc(64, size);
@@ -54,6 +55,8 @@ static int detach(tidings_observer *o, uint8_t **own, size_t size, tidings_deliv
     for (size_t i = 0; i < count; i++) {
         const uintptr_t offset = (uintptr_t)deliveries[i].payload - (uintptr_t)*own;
         if (offset < size) deliveries[i].payload = copy + offset;
+        if (deliveries[i].flags & TIDINGS_DELIVERY_SECTIONS)
+            deliveries[i].sections = copy + ((const uint8_t *)deliveries[i].sections - *own);
     }
     *memory = *own;
     *own = copy;
@@ -89,10 +92,21 @@ bool tidings__chunk_copy(tidings_observer *o, uint64_t position, const tidings__
 #endif
     if (end > capacity) return false;
     if (!tidings__chunk_holds(s, r->chunk, position)) return false;
+    o->sections_room = 0;
+    if (r->flags & TIDINGS__RECORD_SECTIONS && !(o->flags & TIDINGS_OBSERVE_BARE) && end + 8 <= capacity &&
+        memory_is_there(s, r->chunk, end + 8)) {
+        // A peer may change the word: the one that is copied counts.
+        uint64_t first;
+        tidings__bytes_read(&first, bytes + end, sizeof first);
+        const uint64_t area = tidings__sections_bytes(first);
+        if (end + area <= capacity) o->sections_room = area;
+    }
+    total += o->sections_room;
+    end += o->sections_room;
     const bool in_place = r->size >= o->in_place_from && r->size > TIDINGS__BODY_SIZE && skipped == 0;
     tidings__place_leave(o);
-    if (in_place && tidings__buffer_room(o, TIDINGS__BUFFER_LEAST) && memory_is_there(s, r->chunk, end) &&
-        tidings__place_take(o, position, r->chunk)) {
+    if (in_place && tidings__buffer_room(o, TIDINGS__BUFFER_LEAST + o->sections_room) &&
+        memory_is_there(s, r->chunk, end) && tidings__place_take(o, position, r->chunk)) {
         skipped = tidings__round8(r->size);
         // The hold counts, so no poster writes here.
         tidings__bytes_read(o->buffer, bytes + TIDINGS__CHUNK_HEADER + skipped, total - skipped);
@@ -107,6 +121,14 @@ bool tidings__chunk_copy(tidings_observer *o, uint64_t position, const tidings__
     return true;
 #endif
     return tidings__chunk_holds(s, r->chunk, position);
+}
+
+bool tidings__cell_copy(tidings_observer *o, uint64_t position, uint64_t total, uint64_t skipped) {
+    if (total > TIDINGS__BODY_SIZE || !tidings__buffer_room(o, TIDINGS__BODY_SIZE + 16)) return false;
+    tidings__body_read(tidings__cell_at(&o->center->segment, position)->body + skipped / 8, o->buffer,
+                       TIDINGS__BODY_SIZE - skipped);
+    o->sections_room = TIDINGS__BODY_SIZE - total;
+    return true;
 }
 
 bool tidings__record_copy(tidings_observer *o, uint64_t position, const tidings__record *r) {

@@ -15,6 +15,9 @@ static inline bool tidings__buffer_room(tidings_observer *observer, size_t size)
 bool tidings__chunk_copy(tidings_observer *observer, uint64_t position, const tidings__record *record, uint64_t total,
                          uint64_t skipped);
 
+// The same for a record with sections in a cell.
+bool tidings__cell_copy(tidings_observer *observer, uint64_t position, uint64_t total, uint64_t skipped);
+
 // Offset of the text in the buffer: after the payload, if that was copied.
 static inline uint64_t tidings__text_at(const tidings_observer *o, const tidings__record *r) {
     return o->flags & TIDINGS_OBSERVE_BARE || o->in_place ? 0 : tidings__round8(r->size);
@@ -32,9 +35,10 @@ static inline __attribute__((always_inline)) bool tidings__record_copy_of(tiding
     total += tidings__round8(r.subject_length);
 #endif
     const uint64_t skipped = o->flags & TIDINGS_OBSERVE_BARE ? tidings__round8(r.size) : 0;
-    if (__builtin_expect(r.flags & TIDINGS__RECORD_CHUNK, 0)) {
+    if (__builtin_expect(r.flags & (TIDINGS__RECORD_CHUNK | TIDINGS__RECORD_SECTIONS), 0)) {
         const tidings__record in_memory = r;
-        return tidings__chunk_copy(o, position, &in_memory, total, skipped);
+        return r.flags & TIDINGS__RECORD_CHUNK ? tidings__chunk_copy(o, position, &in_memory, total, skipped)
+                                               : tidings__cell_copy(o, position, total, skipped);
     }
 #ifndef MUTANT_RECORD_SIZE_UNCHECKED  // Found by: fuzz image
     if (total > TIDINGS__BODY_SIZE) return false;

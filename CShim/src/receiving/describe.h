@@ -44,6 +44,8 @@ static inline __attribute__((always_inline)) void tidings__describe_record(const
 static inline const void *tidings__payload_of(const tidings_observer *o) {
     return o->flags & TIDINGS_OBSERVE_BARE ? tidings__no_payload : o->buffer;
 }
+// After `tidings__describe_record`, for a record with sections.
+void tidings__describe_sections(const tidings_observer *o, const tidings__record *r, tidings_delivery *d);
 
 // After `tidings__describe_record`, for a record whose payload is in a chunk.
 static inline void tidings__describe_place(const tidings_observer *o, tidings_delivery *d) {

@@ -135,13 +135,14 @@ struct tidings_observer {
     uint32_t spin_ns;  // TIDINGS__SPIN_ADAPTIVE, TIDINGS__SPIN_FOREVER, or nanoseconds
     uint64_t last_wait_ns;
 
-    // The copy of a record: payload, name, subject. Usually the observer's own memory, of `capacity` bytes. If `lent`
-    // is set, `allocate` gave the memory for one payload, and the observer never frees it. `capacity` is then 0, so
-    // that the next copy takes other memory.
+    // The copy of a record: payload, name, subject, sections. Usually the observer's own memory, of `capacity` bytes.
+    // If `lent` is set, `allocate` gave the memory for one payload, and the observer never frees it. `capacity` is then
+    // 0, so that the next copy takes other memory.
     uint8_t *buffer;
     size_t capacity;
     bool lent;
-    size_t lent_from;  // payloads of at least this many bytes use memory of `allocate`; SIZE_MAX: none
+    uint64_t sections_room;  // of a record with sections: bytes copied behind its text
+    size_t lent_from;        // payloads of at least this many bytes use memory of `allocate`; SIZE_MAX: none
     tidings_allocate allocate;
     void *allocate_context;
     // The payload in the center that the latest delivery points to, and its hold: entry `hold_entry` of this

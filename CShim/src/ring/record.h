@@ -125,7 +125,7 @@ static inline void tidings__text_write(_Atomic uint64_t *body, const uint64_t *t
 #endif
 
 // Bytes at the start of a chunk for a copy of the record's header, which takes 32 of them: a retained record outlives
-// its cell. Payload, name and subject follow.
+// its cell. The next 32 are undefined. Payload, name, subject and sections follow.
 #define TIDINGS__CHUNK_HEADER 64u
 
 // Copies from a chunk. The chunk's next owner may already write to it; `tidings__chunk_holds` detects that after the

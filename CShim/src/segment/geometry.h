@@ -9,9 +9,9 @@
 #include "tidings.h"
 
 #define TIDINGS__NAMES_STEP 256u  // name entries that get memory at a time: 44 pages exactly
-// A chunk holds a header, then payload, name and subject, each rounded up to 8 bytes. On top of header and payload it
-// needs at most this many bytes.
-#define TIDINGS__CHUNK_OVERHEAD 528u
+// A chunk holds a header, then payload, name and subject, each rounded up to 8 bytes, and sections. On top of header
+// and payload it needs at most this many bytes.
+#define TIDINGS__CHUNK_OVERHEAD (528u + TIDINGS_SECTIONS_MAX)
 
 #define TIDINGS__CHUNKS_MAX (512u + 256u + 64u + 32u + 16u + 512u)  // of all sizes, whatever the maximum payload
 

@@ -18,7 +18,7 @@ extension Scenario {
             case .access: ["access", "readers", "adversarial_peers"]
             case .sealed: ["sealed", "handing"]
             case .ends: ["ends"]
-            case .payloads: ["payloads", "holds", "bare"]
+            case .payloads: ["payloads", "sections", "holds", "bare"]
             case .lossless: ["threads", "lossless", "one_slow"]
             case .retained: ["retained", "retained_many_names"]
             case .names: ["names"]
