@@ -105,7 +105,11 @@ int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t 
     e->publisher = publisher;
     e->retained = retained;
     e->after = atomic_load(&all->latest[chance_below(&h->chance, POSTERS)]);
-    const stamp stamp = {all->round, id, e->row, e->number, size};
+    // A turn of the ring leaves no chunks.
+    const uint32_t length = size > 0 && publisher / SUBJECTS != TURN && chance_below(&h->chance, 6) == 0
+                                ? 1 + (uint32_t)chance_below(&h->chance, SECTION_MOST)
+                                : 0;
+    const stamp stamp = {all->round, id, e->row, e->number, size, length};
     uint8_t *bytes = h->buffer;
     tidings_reservation reservation;
     if (reserve) {
@@ -116,7 +120,13 @@ int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t 
     }
     if (size) stamp_write(bytes, &stamp);
     atomic_store(&e->state, INTENDED);
-    const tidings_post_options options = {.flags = retained ? TIDINGS_POST_RETAIN : 0, .timeout_ns = deadline};
+    const tidings_section section = {pattern_of(id + 1), length, TIDINGS_SECTION_BAGGAGE};
+    tidings_post_options options = {.flags = retained ? TIDINGS_POST_RETAIN : 0, .timeout_ns = deadline};
+    if (length > 0 && !plant_is("bare")) {
+        options.flags |= TIDINGS_POST_SECTIONS;
+        options.sections = &section;
+        options.section_count = 1;
+    }
     uint64_t sequence = 0;
     const int result = retained && size == 0 ? tidings_state_set(h->publishers[publisher], NULL, 0, &options)
                        : reserve
@@ -148,6 +158,20 @@ bool stamp_read(const void *payload, size_t size, stamp *stamp) {
     return true;
 }
 
+// With its section, and those that a later version adds, it fits a slot beside every name and subject.
+#define SMALL 64u
+
+void section_read(const tidings_delivery *d, const stamp *stamp) {
+    size_t size;
+    const void *section = tidings_delivery_section(d, TIDINGS_SECTION_BAGGAGE, &size);
+    // If there is no chunk for its sections, a notification goes without them.
+    if (!section && (stamp->section == 0 || stamp->size + stamp->section > SMALL)) return;
+    CHECK(section, "payload %u came without its section of %u bytes", stamp->id, stamp->section);
+    CHECK(size == stamp->section && memcmp(section, pattern_of(stamp->id + 1), size) == 0,
+          "payload %u came with a section of %zu bytes, or others", stamp->id, size);
+    atomic_fetch_add(&all->sections, 1);
+}
+
 // MARK: Actors
 
 void self_exec(const char *role, uint32_t number, uint32_t incarnation) {
@@ -155,7 +179,8 @@ void self_exec(const char *role, uint32_t number, uint32_t incarnation) {
     snprintf(file, sizeof file, "%d", board_file);
     snprintf(which, sizeof which, "%u", number);
     snprintf(life, sizeof life, "%u", incarnation);
-    execl("/proc/self/exe", "Stress", role, file, which, life, (char *)NULL);
+    const char *program = all->program_count ? all->programs[incarnation % all->program_count] : "/proc/self/exe";
+    execl(program, "Stress", role, file, which, life, (char *)NULL);
     CHECK(false, "exec: %s", strerror(errno));
 }
 

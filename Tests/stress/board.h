@@ -31,6 +31,7 @@
 #define LARGEST (1u << 20)
 #define POOL (LARGEST + (1u << 16))
 #define ABSENT UINT32_MAX
+#define PROGRAMS 4u
 
 enum { CHATTY, SHARED_A, SHARED_B, RARE, STATE_A, STATE_B, END, TURN, NAMES };
 #define SUBJECTS 3  // none, and two
@@ -64,7 +65,9 @@ typedef struct entry {
 
 typedef struct stamp {
     uint32_t round, id, row, number, size;
+    uint32_t section;  // bytes of its section, or 0
 } stamp;
+#define SECTION_MOST 300u
 
 // An announcement, from before it is tried. Its role is the round and its number.
 enum { ANNOUNCING = 1, NOT_ANNOUNCED, PRESENT, LEAVING, GONE };
@@ -117,10 +120,12 @@ typedef struct board {
     uint32_t round, slots;
     bool witnessed;
     char directory[256], plant[16];
+    uint32_t program_count;  // 0: all processes execute the director's own program
+    char programs[PROGRAMS][256];
     _Atomic uint32_t planted;
     _Atomic uint32_t limit, next, rows, orphans;
     _Atomic bool calm;
-    _Atomic uint32_t forks, execs, reopened, cancelled;
+    _Atomic uint32_t forks, execs, reopened, cancelled, sections;
     _Atomic uint64_t latest[POSTERS];  // one more than the last sequence
     _Atomic bool row_ended[ROWS];
     int32_t orphan[ORPHANS];
@@ -168,6 +173,8 @@ int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t 
 void stamp_write(uint8_t *bytes, const stamp *stamp);
 // The stamp of what came, whole or the process ends; false if it is empty.
 bool stamp_read(const void *payload, size_t size, stamp *stamp);
+// The delivery has the section that its stamp says, or the process ends.
+void section_read(const tidings_delivery *d, const stamp *stamp);
 
 // MARK: Presence (presence.c)
 
@@ -200,6 +207,7 @@ bool plant_is(const char *name);  // is this fault to be planted here, now? Says
 void log_event(logger *l, event e);
 bool log_full(const logger *l);
 
+// Executes one of the programs anew, by the incarnation.
 void self_exec(const char *role, uint32_t number, uint32_t incarnation);
 
 #endif

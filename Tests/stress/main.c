@@ -60,9 +60,32 @@ static void leave_a_guard(void) {
     close(ends[0]);
 }
 
+// Each program creates its share of the centers.
+static void create_center(uint32_t number) {
+    const pid_t pid = fork();
+    CHECK(pid >= 0, "%s", strerror(errno));
+    if (pid == 0) self_exec("--center", number, number);
+    int status;
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0, "no center: %x",
+          (unsigned)status);
+}
+
+static const char *const *programs;  // the options name them; NULL ends them
+
+static void share_programs(void) {
+    while (programs && programs[all->program_count]) {
+        CHECK(all->program_count < PROGRAMS, "more than %u programs", PROGRAMS);
+        char *path = realpath(programs[all->program_count], NULL);
+        CHECK(path && strlen(path) < sizeof all->programs[0], "%s: %s", programs[all->program_count], strerror(errno));
+        strcpy(all->programs[all->program_count++], path);
+        free(path);
+    }
+}
+
 static int stress(uint64_t seed, uint64_t posts, uint64_t seconds, const char *plant) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     board_create(seed);
+    share_programs();
     snprintf(all->plant, sizeof all->plant, "%s", plant ? plant : "");
     snprintf(all->directory, sizeof all->directory, "/dev/shm/stress.XXXXXX");
     CHECK(mkdtemp(all->directory), "%s", strerror(errno));
@@ -73,6 +96,7 @@ static int stress(uint64_t seed, uint64_t posts, uint64_t seconds, const char *p
     printf("stress: seed %lu\n", (unsigned long)seed);
     for (size_t i = 0; i < VENUES; i++) {
         all->slots = venues[i].slots;
+        if (all->program_count) create_center((uint32_t)i);
         venues[i].center = center_join(false);
         hand_open(&venues[i].hand, venues[i].center, 0, chance_of(seed, 2, i));
     }
@@ -90,16 +114,18 @@ static int stress(uint64_t seed, uint64_t posts, uint64_t seconds, const char *p
     for (size_t i = 0; i < VENUES; i++) revoked += venues[i].revoked;
     printf("stress: seed %lu: %lu rounds, %lu s: %lu posts, %lu refused, %lu of unknown fate; %lu deliveries, %lu "
            "missed, %lu kept ones shown, %lu states, %lu looked at in a calm; %lu kills, "
-           "%lu stops, %u forks, %u execs, %u reopened, %u cancelled, %lu revoked; longest gust %lu ms, its end %lu "
+           "%lu stops, %u forks, %u execs, %u reopened, %u cancelled, %u sections, %lu revoked; longest gust %lu ms, "
+           "its end %lu "
            "ms, until calm %lu ms; %lu joined, %lu closed, %lu died, %lu last wills: %u violations\n",
            (unsigned long)seed, (unsigned long)total.rounds, (unsigned long)(seconds_now() - begun),
            (unsigned long)total.posts, (unsigned long)total.refused, (unsigned long)total.unknown,
            (unsigned long)total.deliveries, (unsigned long)total.missed, (unsigned long)total.kept,
            (unsigned long)total.states, (unsigned long)total.sleepers, (unsigned long)total.kills,
            (unsigned long)total.stops, atomic_load(&all->forks), atomic_load(&all->execs), atomic_load(&all->reopened),
-           atomic_load(&all->cancelled), (unsigned long)revoked, (unsigned long)longest_ms[0],
-           (unsigned long)longest_ms[1], (unsigned long)longest_ms[2], (unsigned long)total.joined,
-           (unsigned long)total.closed, (unsigned long)total.died, (unsigned long)total.wills, violations);
+           atomic_load(&all->cancelled), atomic_load(&all->sections), (unsigned long)revoked,
+           (unsigned long)longest_ms[0], (unsigned long)longest_ms[1], (unsigned long)longest_ms[2],
+           (unsigned long)total.joined, (unsigned long)total.closed, (unsigned long)total.died,
+           (unsigned long)total.wills, violations);
     return violations > 0;
 }
 
@@ -117,6 +143,7 @@ static const struct fault {
     {"fewer", ": gap: "},     // were missed than it was told
     {"more", ": gap: "},
     {"alter", "isn't what was posted"},  // a bit of a payload
+    {"bare", "without its section"},     // a section is not posted
     {"refuse", "refused: "},             // a post that was none, it says
     {"stale", "kept: "},                 // what it was shown as kept
     {"state", "kept: "},
@@ -180,18 +207,23 @@ int main(int count, char **arguments) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_IGN);
-    if (count == 5 && (strcmp(arguments[1], "--poster") == 0 || strcmp(arguments[1], "--observer") == 0)) {
+    const bool center = count == 5 && strcmp(arguments[1], "--center") == 0;
+    if (center || (count == 5 && (strcmp(arguments[1], "--poster") == 0 || strcmp(arguments[1], "--observer") == 0))) {
         board_map(atoi(arguments[2]));
         const uint32_t number = (uint32_t)atoi(arguments[3]), incarnation = (uint32_t)atoi(arguments[4]);
+        if (center) tidings_close(center_join(false));
+        if (center) return 0;
         if (strcmp(arguments[1], "--poster") == 0) poster_main(number, incarnation);
         observer_main(number, incarnation);
     }
     const char *plant = getenv("STRESS_PLANT");
     if (count == 3 && strcmp(arguments[1], "--self-test") == 0) return self_test(strtoull(arguments[2], NULL, 10));
-    if (count == 4 && strcmp(arguments[1], "--posts") == 0)
+    if (count > 4) programs = (const char *const *)&arguments[4];
+    if (count >= 4 && strcmp(arguments[1], "--posts") == 0)
         return stress(strtoull(arguments[3], NULL, 10), strtoull(arguments[2], NULL, 10), UINT64_MAX, plant);
-    if (count == 4 && strcmp(arguments[1], "--seconds") == 0)
+    if (count >= 4 && strcmp(arguments[1], "--seconds") == 0)
         return stress(strtoull(arguments[3], NULL, 10), UINT64_MAX, strtoull(arguments[2], NULL, 10), plant);
-    fprintf(stderr, "usage: Stress --posts COUNT SEED | Stress --seconds COUNT SEED | Stress --self-test SEED\n");
+    fprintf(stderr, "usage: Stress --posts COUNT SEED [PROGRAM…] | Stress --seconds COUNT SEED [PROGRAM…] | "
+                    "Stress --self-test SEED\n");
     return 64;
 }

@@ -132,6 +132,7 @@ static bool note(watch *w, const tidings_delivery *d) {
     if (d->size > sizeof stamp && plant_is("alter")) ((uint8_t *)(uintptr_t)d->payload)[d->size - 1] ^= 1;
     if (stamp_read(d->payload, d->size, &stamp)) {
         e.id = stamp.id;
+        section_read(d, &stamp);
         if (stamp.round != all->round) e.flags = OF_OLD;
         if (e.kind == MESSAGE) presence_note_will(d, w->seat == WITNESS, &stamp);
         if (e.kind == KEPT && all->witnessed && plant_is("stale")) e.sequence--;

@@ -76,7 +76,7 @@ static void start(uint32_t i, bool anew) {
         alarm(300);
         close(gust_pipe[0]);
         if (!poster) close(gust_pipe[1]);
-        if (anew) self_exec(poster ? "--poster" : "--observer", number, life);
+        if (anew || all->program_count) self_exec(poster ? "--poster" : "--observer", number, life);
         if (poster) poster_main(number, life);
         observer_main(number, life);
     }
