@@ -762,7 +762,7 @@ typedef struct tidings_will {
     const void *payload;
     size_t size;
     uint8_t format;  ///< TIDINGS_FORMAT_…
-    uint8_t flags;   ///< TIDINGS_POST_…
+    uint8_t flags;   ///< TIDINGS_POST_…; TIDINGS_POST_SECTIONS has no effect
 } tidings_will;
 
 /// Announces this participant, with a role of up to TIDINGS_ROLE_MAX bytes of UTF-8 (a text for people and programs:

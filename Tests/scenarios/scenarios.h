@@ -30,6 +30,7 @@ SCENARIO(a_retained_value_keeps_its_sections)
 SCENARIO(sections_that_cannot_be_are_refused)
 SCENARIO(sections_make_no_post_fail_for_lack_of_memory)
 SCENARIO(a_delivery_with_sections_can_be_held_and_detached)
+SCENARIO(sections_whose_lengths_lie_are_none)
 
 CATEGORY(names_refused)
 SCENARIO(center_names_that_cannot_be_are_refused)

@@ -223,3 +223,49 @@ void a_delivery_with_sections_can_be_held_and_detached(void) {
         tidings_release(&held);
     }
 }
+
+static void lies_in(tidings_center *center, uint64_t position, uint64_t word, uint64_t lie) {
+    tidings__segment *s = &center->segment;
+    tidings__record record;
+    tidings__record_read(tidings__cell_at(s, position), &record);
+    const uint64_t at = tidings__round8(record.size) + tidings__round8(record.name_length) + 8 * word;
+    uint64_t capacity;
+    if (record.flags & TIDINGS__RECORD_CHUNK)
+        memcpy(tidings__chunk_bytes(s, record.chunk, &capacity) + TIDINGS__CHUNK_HEADER + at, &lie, sizeof lie);
+    else
+        tidings__set_relaxed(&tidings__cell_at(s, position)->body[at / 8], lie);
+}
+
+// Of the area, or of a section: in a cell, in a chunk, and at the end of a chunk.
+void sections_whose_lengths_lie_are_none(void) {
+    tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .maximum_payload = 65536});
+    tidings_observer *observer = observer_of(center, NULL);
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    const size_t most[] = {0, 100, 700, 1024 - 64 - 24 - 72, 8192 - 64 - 24 - 72, 65536};
+    const uint64_t lies[] = {9, 120, 1000, 1016, 1024, 4096, UINT32_MAX - 7, UINT32_MAX};
+    const tidings_post_options options = with_some(0, 1);
+    for (size_t i = 0; i < sizeof most / sizeof most[0]; i++) {
+        for (size_t k = 0; k < 2 * sizeof lies / sizeof lies[0]; k++) {
+            const uint64_t lie = lies[k / 2];
+            uint64_t position;
+            OK(tidings_post(publisher, bytes, most[i], &options, &position));
+            if (k % 2)
+                lies_in(center, position, 1, TIDINGS_SECTION_TRACEPARENT | lie << 16);
+            else
+                lies_in(center, position, 0, lie);
+            const tidings_delivery d = receive(observer);
+            CHECK(d.size == most[i], "%zu bytes", d.size);
+            size_t size;
+            const uint8_t *section = tidings_delivery_section(&d, TIDINGS_SECTION_TRACEPARENT, &size);
+            // A lie within what was copied is none that can be noticed.
+            CHECK(!section || size == strlen(traceparent) || size == 9, "a section of %zu bytes", size);
+            CHECK(!(d.flags & TIDINGS_DELIVERY_SECTIONS) || most[i] > 200 || d.sections_size <= 200, "%zu bytes",
+                  d.sections_size);
+            uint8_t sum = 0;
+            for (size_t n = 0; n < size; n++) sum ^= section[n];
+            if (d.flags & TIDINGS_DELIVERY_SECTIONS)
+                for (size_t n = 0; n < d.sections_size; n++) sum ^= ((const uint8_t *)d.sections)[n];
+            CHECK(size == 0 || section[0] == '0', "it begins with %u (%u)", section[0], sum);
+        }
+    }
+}

@@ -122,8 +122,11 @@ static bool more(input *in, uint8_t how) {
             fuzz_step("call");
             return true;
         case 29:
-            if (which & 1) use_close_requests();
-            fuzz_step("close server and caller");
+            if (which & 1)
+                use_close_requests();
+            else
+                use_sections(publisher, (uint8_t)which);
+            fuzz_step("close server and caller, or a post with sections");
             return true;
         case 30: change_call(in, (uint8_t)which); return true;
         case 25:

@@ -100,6 +100,18 @@ static int post_to(tidings_publisher *publisher, uint8_t how, int64_t deadline) 
     return result;
 }
 
+void use_sections(unsigned publisher, uint8_t how) {
+    const tidings_section sections[] = {{bytes, 55, TIDINGS_SECTION_TRACEPARENT},
+                                        {bytes, how & 2 ? 300 : 7, TIDINGS_SECTION_BAGGAGE}};
+    const tidings_post_options options = {
+        .flags = TIDINGS_POST_SECTIONS | (how & 4 ? TIDINGS_POST_RETAIN : 0), .section_count = 2, .sections = sections};
+    tidings_publisher *to = publisher_of(now.center, now.publishers, publisher);
+    uint64_t sequence = 0;
+    if (!to) return;
+    fuzz_result("post", tidings_post(to, bytes, sizes[how & 3], &options, &sequence));
+    if (sequence) changes_near(sequence);
+}
+
 int use_post(unsigned publisher, uint8_t how) {
     return post_to(publisher_of(now.center, now.publishers, publisher), how, how & 64 ? 100000 : 0);
 }
@@ -123,6 +135,12 @@ static void read_delivery(const tidings_delivery *d) {
     for (size_t i = 0; i < d->subject_length; i++) sum ^= (uint8_t)d->subject[i];
     MUST(d->size <= now.center->segment.shape.maximum_payload, d->size);
     for (size_t i = 0; i < d->size; i++) sum ^= ((const uint8_t *)d->payload)[i];
+    for (uint16_t type = 0; type < 5; type++) {
+        size_t size;
+        const uint8_t *section = tidings_delivery_section(d, type, &size);
+        MUST(size < TIDINGS_SECTIONS_MAX, size);
+        for (size_t i = 0; i < size; i++) sum ^= section[i];
+    }
 }
 
 void use_next(unsigned o, unsigned most, int64_t timeout) {

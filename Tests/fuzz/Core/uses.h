@@ -32,6 +32,7 @@ void use_close_second(void);
 void use_removal(void);
 void use_die(tidings_center *center);
 
+void use_sections(unsigned publisher, uint8_t how);
 int use_post(unsigned publisher, uint8_t how);
 void use_posts(unsigned count, unsigned publisher, uint8_t how);
 void use_hold_back(unsigned publisher);  // posts until a lossless observer does
