@@ -25,6 +25,8 @@ int __wrap_tidings__back_names(tidings__segment *segment, uint32_t count);
 int __real_tidings__back_names(tidings__segment *segment, uint32_t count);
 int __wrap_tidings__back_presence(tidings__segment *segment);
 int __real_tidings__back_presence(tidings__segment *segment);
+int __wrap_tidings__back_holds(tidings__segment *segment);
+int __real_tidings__back_holds(tidings__segment *segment);
 bool __wrap_tidings__name_touched(tidings__segment *segment, uint32_t index);
 bool __real_tidings__name_touched(tidings__segment *segment, uint32_t index);
 int __wrap_tidings__back_calls(tidings__segment *segment, uint32_t count);
@@ -194,6 +196,13 @@ int __wrap_tidings__back_presence(tidings__segment *segment) {
     const int result = __real_tidings__back_presence(segment);
     const uint64_t bytes = segment->shape.participants * sizeof(tidings__presence);
     if (result == 0) __asan_unpoison_memory_region(segment->base + segment->geometry.presence, bytes);
+    return result;
+}
+
+int __wrap_tidings__back_holds(tidings__segment *segment) {
+    const int result = __real_tidings__back_holds(segment);
+    const uint64_t bytes = segment->shape.participants * sizeof(tidings__holds);
+    if (result == 0) __asan_unpoison_memory_region(segment->base + segment->geometry.holds, bytes);
     return result;
 }
 
