@@ -82,7 +82,11 @@ static bool add_presence(tidings_center *center, uint32_t index, uint64_t instan
                          tidings__acquire(&entry->announcement) == (instance | 1);
     uint64_t text[sizeof entry->role / 8];
     for (size_t i = 0; i < sizeof text / 8; i++) text[i] = tidings__relaxed(&entry->role[i]);
+#ifdef MUTANT_RESERVED_BITS_READ  // Found by: compatibility
+    const uint64_t size = tidings__relaxed(&entry->role_size), id = tidings__presence_id(entry);
+#else
     const uint64_t size = (uint16_t)tidings__relaxed(&entry->role_size), id = tidings__presence_id(entry);
+#endif
     tidings__fence_acquire();
     if (tidings__relaxed(&entry->report) != report) return false;
     if (!present || size > TIDINGS_ROLE_MAX) return true;

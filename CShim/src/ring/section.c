@@ -58,6 +58,9 @@ const void *tidings_delivery_section(const tidings_delivery *delivery, uint16_t 
             *size = bytes;
             return at + 8;
         }
+#ifdef MUTANT_UNKNOWN_SECTION_ENDS_AREA  // Found by: compatibility
+        if ((uint16_t)word > TIDINGS_SECTION_BAGGAGE) return NULL;
+#endif
         at += whole;
         left -= whole;
     }

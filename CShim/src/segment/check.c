@@ -157,7 +157,11 @@ int tidings__segment_identify(const tidings__segment *segment, int fd, uint32_t 
 int tidings__segment_validate(const tidings__segment *segment, const char *verb, const tidings__identity *identity) {
     const uint32_t major = identity->version >> 16, minor = identity->version & UINT16_MAX;
     // Invariant F1: any minor version of this major one will do.
-    if (major != TIDINGS__FORMAT_MAJOR) {
+    if (major != TIDINGS__FORMAT_MAJOR
+#ifdef MUTANT_MINOR_REFUSED  // Found by: compatibility
+        || minor != TIDINGS__FORMAT_MINOR
+#endif
+    ) {
         return tidings__segment_refuse(
             segment, EPROTO, verb,
             "%s has format version %u.%u, this program uses %u.%u; update the older one and remove the center",
@@ -192,6 +196,9 @@ int tidings__segment_validate(const tidings__segment *segment, const char *verb,
     if (
 #ifndef MUTANT_FILE_LENGTH_UNCHECKED  // Found by: fuzz opening
         identity->length != identity->file_size ||
+#endif
+#ifdef MUTANT_LONGER_FILE_REFUSED  // Found by: compatibility
+        identity->file_size != geometry.file_size ||
 #endif
         identity->file_size < geometry.file_size || identity->file_size > TIDINGS__LOCK_BASE) {
         return tidings__segment_refuse(segment, EBADMSG, verb,

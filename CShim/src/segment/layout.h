@@ -379,7 +379,7 @@ typedef struct tidings__shape {
 } tidings__shape;
 
 // A part of the file that a minor version after 1.0 has added, behind those whose offsets follow from the shape.
-// Writer: the creator, as with the shape. Each process checks the part's place when it opens the center.
+// Writer: the creator, as with the shape. A process that knows the part checks its place before it maps it.
 typedef struct tidings__part {
     uint64_t kind;  // 0: none
     uint64_t offset, size;

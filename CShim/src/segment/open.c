@@ -99,6 +99,7 @@ int tidings__segment_map(tidings__segment *segment, const tidings__identity *ide
     tidings__geometry_of(&segment->shape, &segment->geometry);
     // Invariant F3: only what this build knows is mapped.
     segment->size = segment->geometry.file_size;
+    // Version 1.0 has no part here, of 0 bytes.
     if (identity->version >= TIDINGS__FORMAT_VERSION && identity->file_size >= segment->size + TIDINGS__MORE)
         segment->size += TIDINGS__MORE;
     segment->file_size = identity->file_size;
