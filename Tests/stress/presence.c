@@ -22,7 +22,7 @@ static uint32_t some_will(uint32_t number, chance *c, tidings_will *will, uint8_
     if (e->publisher / SUBJECTS >= STATE_A) e->publisher -= e->publisher % SUBJECTS;
     e->retained = e->publisher / SUBJECTS >= STATE_A;
     e->will = true;
-    stamp_write(bytes, &(stamp){all->round, id, e->row, e->number, e->size});
+    stamp_write(bytes, &(stamp){all->round, id, e->row, e->number, e->size, 0});
     const char *name = names[e->publisher / SUBJECTS], *subject = subjects[e->publisher % SUBJECTS];
     *will = (tidings_will){.name = name,
                            .name_length = strlen(name),

@@ -4,9 +4,9 @@ import TidingsCoding
 
 /// Memory to build a payload in, from its beginning or after it has outgrown the poster's stack.
 ///
-/// It is memory of the center. It is memory of this process in two cases: if the center object follows its name, so that
-/// the payload can be posted in the next center; and if the post has a timeout, and the center has no memory at once. So
-/// the encoder never waits: the post does, with its timeout.
+/// It is memory of the center. It is memory of this process in two cases: if the center object follows its name, so
+/// that the payload can be posted in the next center; and if the post has a timeout, and the center has no memory at
+/// once. So the encoder never waits: the post does, with its timeout.
 struct Reservation: ~Copyable, PayloadMemory {
     // Unowned, because the poster keeps the link alive, and most posts need no reservation.
     private unowned(unsafe) let link: CenterLink

@@ -78,8 +78,10 @@ extension SharedNotificationCenter {
             ///
             /// ```swift
             /// struct Sample: SharedNotificationCenter.BitwiseMessage { var value: Double }
-            /// var samples = try SharedNotificationCenter.default.messages(of: Sample.self).register()
-            /// while let slice = await samples.next(atMost: 100) { print(slice.count, "samples") }
+            /// func count() async throws {
+            ///     var samples = try SharedNotificationCenter.default.messages(of: Sample.self).register()
+            ///     while let slice = await samples.next(atMost: 100) { print(slice.count, "samples") }
+            /// }
             /// ```
             ///
             /// - Parameters:
