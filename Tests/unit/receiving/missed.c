@@ -82,3 +82,14 @@ TEST(a_loss_is_reported_before_the_position_where_its_subscription_continues) {
     CHECK_EQUAL(d.subscriptions[0], b->id);
     CHECK_EQUAL(d.sequence, 7);
 }
+
+TEST(a_loss_is_reported_before_a_position_that_can_be_counted_whatever_the_tally_says) {
+    tidings_observer *o = fresh_observer();
+    tidings__subscription *sub = added(o, "a", 0);
+    tidings_delivery d;
+    unit_evict_to(&o->center->segment, 7);
+    tally(o, sub->entry, 4, UINT64_C(1) << 60);
+    CHECK(tidings__lapped(o, o->table));
+    CHECK(tidings__tell_missed(o, o->table, &d));
+    CHECK_EQUAL(d.sequence, 7 + TIDINGS__EV_LENGTH_MAX);
+}
