@@ -28,7 +28,12 @@ extension CBORReader {
     func add(_ parent: UInt32, _ spot: CBORStep.Spot, to place: CBORPlace) throws -> UInt32 {
         let depth = Int(parent) < steps.count ? steps[Int(parent)].depth &+ 1 : 1
         // A missing value at the deepest level is one step further.
-        guard depth <= CBORLimit.depth + 1 else {
+        #if MUTANT_DEPTH_UNBOUNDED
+            let most = isMutant("DEPTH_UNBOUNDED") ? Int.max : CBORLimit.depth + 1
+        #else
+            let most = CBORLimit.depth + 1
+        #endif
+        guard depth <= most else {
             throw CBORFault(.depth, at: Int(place.offset)).error(expecting: Any.self, path: [])
         }
         state.pointee.steps.append(CBORStep(parent: parent, spot: spot, place: place, depth: depth))

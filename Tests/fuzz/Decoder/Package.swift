@@ -13,7 +13,7 @@ let wrapped = [
     "tidings__thread_start", "tidings__watch_add", "tidings__watch_remove", "pthread_atfork", "pthread_join",
     // lockstep.c: the dispatcher threads run in turns.
     "tidings_open", "tidings_close", "tidings_observer_open", "tidings_observer_close", "tidings_observer_interrupt",
-    "tidings_next", "pthread_cond_wait", "pthread_cond_broadcast", "pthread_create",
+    "tidings_next_many", "pthread_cond_wait", "pthread_cond_broadcast", "pthread_create",
 ]
 
 let package = Package(

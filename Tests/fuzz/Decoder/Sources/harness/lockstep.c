@@ -1,6 +1,7 @@
-// Linked in front of the core's functions (--wrap). A dispatcher thread of the Swift layer waits in `tidings_next`.
-// Here it waits for its turn instead, takes what is there without waiting, and rests when nothing is left. So one
-// thread at a time runs, an input runs the same each time, and no change of the memory meets a thread that reads it.
+// Linked in front of the core's functions (--wrap). A dispatcher thread of the Swift layer waits in
+// `tidings_next_many`. Here it waits for its turn instead, takes what is there without waiting, and rests when nothing
+// is left. So one thread at a time runs, an input runs the same each time, and no change of the memory meets a thread
+// that reads it.
 #include "lockstep.h"
 
 #include <errno.h>
@@ -27,8 +28,10 @@ void __wrap_tidings_observer_close(tidings_observer *observer);
 void __real_tidings_observer_close(tidings_observer *observer);
 void __wrap_tidings_observer_interrupt(tidings_observer *observer);
 void __real_tidings_observer_interrupt(tidings_observer *observer);
-int __wrap_tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
-int __real_tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery);
+int __wrap_tidings_next_many(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *deliveries,
+                             size_t count);
+int __real_tidings_next_many(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *deliveries,
+                             size_t count);
 int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
 int __wrap_pthread_cond_broadcast(pthread_cond_t *condition);
@@ -42,10 +45,11 @@ typedef struct seat {
     bool dispatched;             // has a thread, or will have one
     bool parked;                 // the thread waits for its turn
     bool turn;
-    bool found;  // `delivery` holds what the thread is to return with
+    int found;  // the first ones of `deliveries` are what the thread is to return with
     bool interrupted;
-    tidings_delivery *delivery;  // the thread's, while it is parked
-    pthread_cond_t *waits;       // the thread waits there, in the Swift layer, for room in a buffer
+    tidings_delivery *deliveries;  // the thread's, while it is parked
+    size_t count;                  // its room
+    pthread_cond_t *waits;         // the thread waits there, in the Swift layer, for room in a buffer
 } seat;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -121,28 +125,30 @@ void __wrap_tidings_observer_interrupt(tidings_observer *observer) {
     (void)pthread_mutex_unlock(&lock);
 }
 
-int __wrap_tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *delivery) {
-    if (timeout_ns == 0) return __real_tidings_next(observer, 0, delivery);
+int __wrap_tidings_next_many(tidings_observer *observer, int64_t timeout_ns, tidings_delivery *deliveries,
+                             size_t count) {
+    if (timeout_ns == 0) return __real_tidings_next_many(observer, 0, deliveries, count);
     int result = -EINTR;
     (void)pthread_mutex_lock(&lock);
     seat *s = own = seat_of(observer);
     MUST(s != NULL, timeout_ns);
     while (!s->interrupted) {
         if (s->found) {
-            s->found = false;
-            result = 0;
+            result = s->found;
+            s->found = 0;
             break;
         }
         if (s->turn) {
             (void)pthread_mutex_unlock(&lock);
-            result = __real_tidings_next(observer, 0, delivery);
+            result = __real_tidings_next_many(observer, 0, deliveries, count);
             (void)pthread_mutex_lock(&lock);
             if (result != -EAGAIN) break;
             result = -EINTR;
             s->turn = false;
         }
         s->parked = true;
-        s->delivery = delivery;
+        s->deliveries = deliveries;
+        s->count = count;
         say();
         (void)__real_pthread_cond_wait(&wakes[s - seats], &lock);
         s->parked = false;
@@ -206,9 +212,9 @@ void harness_settle(void) {
         if (!seats[i].observer || !seats[i].parked) continue;
         // Looked for here: to wake a thread that finds nothing takes longer than all else on a busy machine. An error
         // is found again by the thread, which has its line then.
-        const int result = __real_tidings_next(seats[i].observer, 0, seats[i].delivery);
+        const int result = __real_tidings_next_many(seats[i].observer, 0, seats[i].deliveries, seats[i].count);
         if (result == -EAGAIN) continue;
-        seats[i].found = result == 0;
+        seats[i].found = result > 0 ? result : 0;
         seats[i].turn = true;
         wake(&seats[i]);
         wait_until_it_rests(&seats[i]);
