@@ -71,10 +71,11 @@ static uint32_t lengths_of(const tidings__key *key) {
 bool tidings__name_same(const tidings__name *entry, const tidings__key *key) {
     if (tidings__relaxed(&entry->hash) != key->hash || tidings__relaxed(&entry->lengths) != lengths_of(key))
         return false;
-    uint64_t text[TIDINGS__KEY_MAX / 8] = {0};
+    const size_t words = (key->name_length + key->subject_length + 7) / 8;
+    uint64_t text[TIDINGS__KEY_MAX / 8];
+    if (words) text[words - 1] = 0;  // the text ends with zeros
     memcpy(text, key->name, key->name_length);
     if (key->subject_length) memcpy((char *)text + key->name_length, key->subject, key->subject_length);
-    size_t words = (key->name_length + key->subject_length + 7) / 8;
     for (size_t i = 0; i < words; i++)
         if (tidings__relaxed(&entry->key[i]) != text[i]) return false;
     return true;
