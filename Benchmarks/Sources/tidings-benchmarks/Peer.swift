@@ -48,7 +48,7 @@ struct Peer: ParsableCommand {
         case .pingpong:
             return bench_peer_pingpong(arena, center, detail >= 1 << 32 ? .max : 0, UInt64(detail & 0xffff_ffff))
         case .call: return bench_peer_call(arena, center, detail == 0 ? 0 : .max)
-        case .lossless: return bench_peer_lossless(arena, center)
+        case .lossless: return bench_peer_lossless(arena, center, Int32(detail))
         case .sleep: return bench_peer_sleep(arena, center, "other-\(detail)")
         case .systemCalls:
             let counted = bench_count_system_calls(center, CenterRows.name, Int32(detail))

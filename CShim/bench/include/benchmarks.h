@@ -27,6 +27,11 @@ uint64_t bench_ticks(void);
 uint64_t bench_picoseconds(uint64_t ticks);
 /// Keeps the processor busy for that long; returns the ticks it took.
 uint64_t bench_hold(uint64_t ns);
+/// How often this thread has slept: its voluntary context switches. A round trip without one measures no wake-up.
+long bench_sleeps(void);
+/// After such a round trip: lets the other side fall asleep, and counts the try. False: there were `most` tries
+/// already.
+bool bench_retry(int *tries, int most);
 
 // MARK: Processes (process.c)
 
@@ -118,9 +123,10 @@ int bench_peer_pingpong(bench_arena *arena, const char *center, uint32_t spin_ns
 int bench_call(const char *center, size_t size, uint32_t spin_ns, uint64_t *samples, int count, int batch);
 int bench_peer_call(bench_arena *arena, const char *center, uint32_t spin_ns);
 
-/// `count` batches of 64-byte notifications to a lossless observer, which checks every word.
-int bench_lossless(bench_arena *arena, const char *center, uint64_t *samples, int count, int batch);
-int bench_peer_lossless(bench_arena *arena, const char *center);
+/// `count` batches of 64-byte notifications to a lossless observer, which checks every word. `many` are posted, and at
+/// most `many` taken, in one call: 64 at most, and a divisor of `batch`.
+int bench_lossless(bench_arena *arena, const char *center, uint64_t *samples, int count, int batch, int many);
+int bench_peer_lossless(bench_arena *arena, const char *center, int many);
 
 /// Posts that often and returns how many system calls that took; they are refused with ENOSYS by a seccomp filter, so
 /// this process is good for nothing else afterwards. -ENOTSUP where there is no seccomp.

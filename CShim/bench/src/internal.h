@@ -55,9 +55,4 @@ uint64_t bench_monotonic_ns(void);
 long bench_futex_wait(_Atomic uint32_t *word, uint32_t value);
 long bench_futex_wake(_Atomic uint32_t *word);
 
-// How often this thread has slept: its voluntary context switches. A round trip without one measures no wake-up.
-long bench_sleeps(void);
-// After such a round trip: lets the other side fall asleep, and counts the try. False: there were `most` tries already.
-bool bench_retry(int *tries, int most);
-
 #endif

@@ -39,7 +39,7 @@ struct BenchPeer: ParsableCommand {
         case .futex: bench_peer_futex(arena, 0)
         case .ring: bench_peer_ring(arena, Self.slots, 0)
         case .follow: return bench_peer_follow(arena, center, Self.name)
-        case .lossless: return bench_peer_lossless(arena, center)
+        case .lossless: return bench_peer_lossless(arena, center, 1)
         case .pingpongAsleep: return bench_peer_pingpong(arena, center, 0, 0)
         case .pingpongAwake: return bench_peer_pingpong(arena, center, .max, 0)
         case .sleep: return bench_peer_sleep(arena, center, Self.name)

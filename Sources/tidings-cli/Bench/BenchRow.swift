@@ -94,7 +94,7 @@ struct BenchRow {
                 }
                 let ours = {
                     try machine.withPeer(.lossless, center: center) { arena in
-                        let samples = try machine.samples(60) { bench_lossless(arena, center, $0, $1, 16384) }
+                        let samples = try machine.samples(60) { bench_lossless(arena, center, $0, $1, 16384, 1) }
                         let (missed, wrong) = (bench_arena_missed(arena), bench_arena_wrong(arena))
                         guard missed == 0, wrong == 0 else {
                             throw Failure(

