@@ -14,8 +14,16 @@
 #include <string.h>
 #include <time.h>
 
-// Of the chunks for 64 KiB that RouDi has unless configured, 200, some must be left for the publisher.
+// Of the chunks of each size, 200 or more, some must be left for the publisher.
 enum { QUEUE = 128, ALIGNMENT = 64 };
+
+// As RouDi has it unless configured, but for the chunks for 1 MiB and our header.
+static const char configuration[] = "[general]\nversion = 1\n[[segment]]\n"
+                                    "[[segment.mempool]]\nsize = 128\ncount = 10000\n"
+                                    "[[segment.mempool]]\nsize = 1024\ncount = 5000\n"
+                                    "[[segment.mempool]]\nsize = 16384\ncount = 1000\n"
+                                    "[[segment.mempool]]\nsize = 131072\ncount = 200\n"
+                                    "[[segment.mempool]]\nsize = 1048704\ncount = 200\n";
 
 // In front of each payload: the C binding doesn't tell how large a chunk is.
 typedef struct header {
@@ -37,7 +45,10 @@ static const char *version(void) { return server; }
 static void start(void) {
     rival_private_mounts();
     snprintf(server, sizeof server, "%s", rival_output("iox-roudi --version | grep -o '[0-9][0-9.]*' | head -n 1", ""));
-    rival_daemon((const char *const[]){"iox-roudi", NULL});
+    const char *path = rival_path("roudi.toml");
+    FILE *file = fopen(path, "w");
+    rival_try(file != NULL && fputs(configuration, file) >= 0 && fclose(file) == 0, path);
+    rival_daemon((const char *const[]){"iox-roudi", "-c", path, NULL});
 }
 
 static void await_peer(void) {

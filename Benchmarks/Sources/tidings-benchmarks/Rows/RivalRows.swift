@@ -14,7 +14,9 @@ enum RivalRows {
         Rival(name: "unixgram", title: "Unix datagram socket"),
         Rival(name: "mqueue", title: "POSIX message queue", streams: [64, 4096]),
         Rival(name: "zeromq", title: "ZeroMQ, ipc", exchanges: [.message, .call], callTitle: "ZeroMQ, REQ and REP"),
-        Rival(name: "iceoryx", title: "iceoryx", exchanges: [.message, .messageAwake]),
+        Rival(
+            name: "iceoryx", title: "iceoryx", streams: [64, 4096, 65536, 1 << 20],
+            exchanges: [.message, .messageAwake]),
         Rival(name: "iceoryx2", title: "iceoryx2, Python", exchanges: [.message, .messageAwake]),
         Rival(name: "redis", title: "Redis pub/sub"),
         Rival(name: "nats", title: "NATS core"),
