@@ -54,9 +54,10 @@ int crossing_limit_create(const char *path, size_t bytes, uint64_t values[CROSSI
 
 // MARK: Tidings with payloads of any size (rally.c, flow.c, calls.c)
 
-/// Half a round trip of payloads that both sides copy in and out. `spin_ns` as for `tidings_observer_spin`.
-int crossing_rally(const char *center, size_t size, uint32_t spin_ns, uint64_t *samples, int count);
-int crossing_peer_rally(crossing_area *area, const char *center, uint32_t spin_ns);
+/// Half a round trip of payloads that both sides copy in and out. `in_place`: they build payloads in place, of which
+/// they write the first and the last 8 bytes, and read them in place. `spin_ns` as for `tidings_observer_spin`.
+int crossing_rally(const char *center, size_t size, bool in_place, uint32_t spin_ns, uint64_t *samples, int count);
+int crossing_peer_rally(crossing_area *area, const char *center, bool in_place, uint32_t spin_ns);
 
 /// Posters and observers at their fastest.
 typedef struct crossing_flow {
@@ -68,6 +69,8 @@ typedef struct crossing_flow {
     uint64_t warm;       ///< before them, which don't
     uint32_t paired;     ///< 1: each observer receives from one poster alone, and there are as many of them
     uint32_t in_flight;  ///< of `crossing_calls_…`: how many calls each caller has at a time; `warm` at most
+    uint32_t whole;      ///< 1: posters write every word of a payload, and observers add up all words
+    uint32_t in_place;   ///< 1: payloads are built in place and read in place
 } crossing_flow;
 
 /// What came of it, in picoseconds a message.
@@ -106,10 +109,12 @@ int crossing_names_sleep(crossing_area *area, const char *center, uint32_t names
 /// Woken all at once, again and again: on one word, or by a post on one name.
 int crossing_wake_group_woken_bare(crossing_area *area, uint32_t processes);
 int crossing_wake_group_woken(crossing_area *area, const char *center, uint32_t processes);
-/// Wakes them: `last` gets when the last one ran, `own` what the waking itself took; picoseconds.
+/// Wakes them: `last` gets when the last one ran, `own` what the waking itself took; picoseconds. A payload of more
+/// than 64 bytes is built and read in place: the waker writes all of it, and each process reads the first and the last
+/// 8 bytes. Writing counts if `built`.
 int crossing_wake_bare(crossing_area *area, uint32_t processes, uint64_t *last, uint64_t *own, int count);
-int crossing_wake(crossing_area *area, const char *center, uint32_t processes, uint64_t *last, uint64_t *own,
-                  int count);
+int crossing_wake(crossing_area *area, const char *center, uint32_t processes, size_t size, bool built, uint64_t *last,
+                  uint64_t *own, int count);
 
 // MARK: Deaths (deaths.c): one member that forks a process for each sample, and kills it
 

@@ -2,6 +2,7 @@
 // them.
 #include "internal.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@ static const char *name_of(const crossing_flow *flow, uint32_t poster, char name
 int crossing_set_flow(crossing_area *area, const crossing_flow *flow) {
     if (flow->posters + flow->observers > CROSSING_PLACES || (flow->size > 0 && flow->size < 16)) return -EINVAL;
     if (flow->paired && flow->posters != flow->observers) return -EINVAL;
-    if (flow->in_flight > flow->warm) return -EINVAL;
+    if (flow->in_flight > flow->warm || (flow->whole && flow->size % 8 != 0)) return -EINVAL;
     area->flow = *flow;
     return 0;
 }
@@ -36,6 +37,19 @@ void crossing_note(crossing_area *area, uint32_t place, uint64_t first, uint64_t
     atomic_fetch_add(&area->done, 1);
 }
 
+static void write_payload(const crossing_flow *flow, unsigned char *payload, uint32_t place, uint64_t number) {
+    (flow->whole ? crossing_fill : crossing_stamp)(payload, flow->size, place, number);
+}
+
+// While a lossless observer has not received the payloads of all chunks, there is none to reserve.
+static int reserve(tidings_center *center, const crossing_flow *flow, tidings_reservation *reservation) {
+    for (;;) {
+        int result = tidings_reserve(center, flow->size, reservation);
+        if (result != -EAGAIN || !flow->lossless) return result;
+        flow->spins ? crossing_pause() : (void)sched_yield();
+    }
+}
+
 int crossing_flow_post(crossing_area *area, const char *center_name, uint32_t place) {
     const crossing_flow flow = area->flow;
     const tidings_post_options options = {.timeout_ns = flow.lossless ? -1 : 0};
@@ -50,8 +64,15 @@ int crossing_flow_post(crossing_area *area, const char *center_name, uint32_t pl
     uint64_t first = 0;
     for (uint64_t number = 0; number < flow.warm + flow.messages; number++) {
         if (number == flow.warm) first = bench_ticks();
-        crossing_stamp(payload, flow.size, place, number);
-        CROSSING_TRY(tidings_post(publisher, payload, flow.size, &options, NULL));
+        if (flow.in_place) {
+            tidings_reservation reservation;
+            CROSSING_TRY(reserve(center, &flow, &reservation));
+            write_payload(&flow, reservation.bytes, place, number);
+            CROSSING_TRY(tidings_post_reserved(publisher, &reservation, flow.size, &options, NULL));
+        } else {
+            write_payload(&flow, payload, place, number);
+            CROSSING_TRY(tidings_post(publisher, payload, flow.size, &options, NULL));
+        }
     }
     crossing_note(area, place, first, 0, 0, 0);
     return 0;
@@ -70,6 +91,7 @@ int crossing_flow_observe(crossing_area *area, const char *center_name, uint32_t
     name_of(&flow, place - flow.posters, name);
     CROSSING_TRY(crossing_observe(center, name, flow.lossless ? TIDINGS_OBSERVE_LOSSLESS : 0, &observer));
     if (flow.spins) tidings_observer_spin(observer, UINT32_MAX);
+    if (flow.in_place) tidings_observer_in_place(observer, 0);
     crossing_await_go(area);
     while (received + missed < total) {
         CROSSING_TRY(tidings_next(observer, flow.spins ? -1 : CROSSING_TIMEOUT_NS, &delivery));
@@ -83,7 +105,9 @@ int crossing_flow_observe(crossing_area *area, const char *center_name, uint32_t
         } else if (flow.size > 0) {
             uint64_t stamp = crossing_stamp_of(delivery.payload), number = stamp & UINT64_C(0xffffffffffff);
             uint32_t poster = (uint32_t)(stamp >> 48);
-            if (poster >= flow.posters || !crossing_stamped(delivery.payload, flow.size, poster, number)) {
+            if (poster >= flow.posters ||
+                !(flow.whole ? crossing_sum(delivery.payload, flow.size) == stamp * (flow.size / 8)
+                             : crossing_stamped(delivery.payload, flow.size, poster, number))) {
                 wrong += 1;
             } else {
                 wrong += flow.lossless ? number != next[poster] : number < next[poster];

@@ -86,6 +86,21 @@ static inline bool crossing_stamped(const unsigned char *payload, size_t size, u
     return crossing_stamp_of(payload) == word && crossing_stamp_of(payload + size - sizeof word) == word;
 }
 
+// The whole of a payload whose size is a multiple of 8: every word is that of the stamps.
+static inline void crossing_fill(unsigned char *payload, size_t size, uint32_t poster, uint64_t number) {
+    uint64_t word = (uint64_t)poster << 48 | number;
+    for (size_t i = 0; i < size; i += sizeof word) memcpy(payload + i, &word, sizeof word);
+}
+
+static inline uint64_t crossing_sum(const unsigned char *payload, size_t size) {
+    uint64_t sum = 0, word;
+    for (size_t i = 0; i < size; i += sizeof word) {
+        memcpy(&word, payload + i, sizeof word);
+        sum += word;
+    }
+    return sum;
+}
+
 // Memory of this process's own, every page there.
 unsigned char *crossing_memory(size_t size);
 

@@ -5,6 +5,7 @@
 #include "wake_group.h"
 
 static const char name[] = "wake";
+static const unsigned char short_payload[64];
 
 // A sleeper that has lain down may still be on its way into the kernel.
 static const struct timespec settle = {.tv_nsec = 3000000};
@@ -39,12 +40,14 @@ static int woken(crossing_area *area, const char *center_name, uint32_t place) {
     CROSSING_TRY(tidings_open(center_name, NULL, &center));
     CROSSING_TRY(crossing_observe(center, name, 0, &observer));
     tidings_observer_spin(observer, 0);
+    tidings_observer_in_place(observer, sizeof short_payload + 1);
     crossing_ready(area);
     for (;;) {
         atomic_fetch_add(&area->lying, 1);
         CROSSING_TRY(tidings_next(observer, -1, &delivery));
         if (delivery.size == 0) return 0;
         if (delivery.kind != TIDINGS_DELIVERY_MESSAGE) return -EBADMSG;
+        if (!crossing_stamped(delivery.payload, delivery.size, 0, crossing_stamp_of(delivery.payload))) return -EBADMSG;
         ran(area, place);
     }
 }
@@ -107,9 +110,9 @@ static int asleep(tidings_center *center, uint32_t *count) {
     return 0;
 }
 
-int crossing_wake(crossing_area *area, const char *center_name, uint32_t processes, uint64_t *last, uint64_t *own,
-                  int count) {
-    static const unsigned char payload[64];
+int crossing_wake(crossing_area *area, const char *center_name, uint32_t processes, size_t size, bool built,
+                  uint64_t *last, uint64_t *own, int count) {
+    const bool in_place = size > sizeof short_payload;
     tidings_center *center;
     tidings_publisher *publisher;
     CROSSING_TRY(tidings_open(center_name, NULL, &center));
@@ -124,8 +127,15 @@ int crossing_wake(crossing_area *area, const char *center_name, uint32_t process
             CROSSING_TRY(asleep(center, &found));
             if (crossing_now_ns() > deadline) return -ETIMEDOUT;
         }
-        start = bench_ticks();
-        CROSSING_TRY(tidings_post(publisher, payload, sizeof payload, NULL, NULL));
+        tidings_reservation reservation;
+        const uint64_t begun = bench_ticks();
+        if (in_place) {
+            CROSSING_TRY(tidings_reserve(center, size, &reservation));
+            crossing_fill(reservation.bytes, size, 0, turn);
+        }
+        start = built ? begun : bench_ticks();
+        CROSSING_TRY(in_place ? tidings_post_reserved(publisher, &reservation, size, NULL, NULL)
+                              : tidings_post(publisher, short_payload, size, NULL, NULL));
         end = bench_ticks();
         CROSSING_TRY(await_last(area, processes, turn, start, &latest));
         if (i < 0) continue;

@@ -14,6 +14,10 @@ struct Flow {
     var messages: Int
     /// Leaves it to the kernel where each of the processes runs.
     var unconfined = false
+    /// Posters write every word of a payload, and observers add up all words.
+    var whole = false
+    /// Payloads are built in place and read in place.
+    var inPlace = false
 
     /// The processors that posters and observers run on: one each where there are enough; otherwise each kind has its
     /// share.
@@ -40,7 +44,8 @@ struct Flow {
             posters: UInt32(posters), observers: UInt32(observers), lossless: lossless ? 1 : 0,
             spins: posters + observers <= bench.processors ? 1 : 0, size: UInt64(size), messages: UInt64(each),
             warm: UInt64(max(each / 10, inFlight, 40)),  // several times round the largest payloads' places
-            paired: paired ? 1 : 0, in_flight: UInt32(inFlight))
+            paired: paired ? 1 : 0, in_flight: UInt32(inFlight),
+            whole: whole ? 1 : 0, in_place: inPlace ? 1 : 0)
         return try bench.withArea { area in
             let code = crossing_set_flow(area.pointer, &flow)
             guard code == 0 else { throw BenchError(code: Int(code), during: "flow") }

@@ -75,7 +75,7 @@ enum SwiftRows {
             guard let payload = try center.rawState(for: Meter.name) else { throw BenchError("nothing was retained") }
             return (payload, Meter.self)
         },
-        delivery("swift-delivery-bitwise", "delivery to a closure, bitwise", .none) {
+        delivery("swift-delivery-bitwise", "delivery to a closure, bitwise", .nanoseconds(60)) {
             Meter(number: 0, left: $0)
         },
         delivery("swift-delivery", "delivery to a closure, five fields", .none) {

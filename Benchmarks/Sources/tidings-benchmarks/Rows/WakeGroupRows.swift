@@ -92,15 +92,17 @@ struct Wake {
 
     /// `own`: what waking them takes; otherwise until the last one runs.
     func limit(_ bench: Bench, own: Bool) throws -> Round {
-        try round(bench, own) { crossing_wake_bare(bare.pointer, UInt32(processes), $0, $1, $2) }
+        try Self.round(bench, own: own) { crossing_wake_bare(bare.pointer, UInt32(processes), $0, $1, $2) }
     }
 
     func ours(_ bench: Bench, own: Bool) throws -> Round {
-        try round(bench, own) { crossing_wake(observers.pointer, center, UInt32(processes), $0, $1, $2) }
+        try Self.round(bench, own: own) {
+            crossing_wake(observers.pointer, center, UInt32(processes), 64, false, $0, $1, $2)
+        }
     }
 
-    private func round(
-        _ bench: Bench, _ own: Bool,
+    static func round(
+        _ bench: Bench, own: Bool,
         _ wake: (UnsafeMutablePointer<UInt64>, UnsafeMutablePointer<UInt64>, Int32) -> Int32
     ) throws -> Round {
         let count = 20

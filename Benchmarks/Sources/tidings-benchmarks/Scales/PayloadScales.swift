@@ -26,21 +26,16 @@ enum PayloadScales {
     private static func latency(_ id: String, _ title: String, awake: Bool) -> Scale {
         Scale(
             id: id, title: title, parameter: "bytes a payload", figure: "ns one way",
-            curves: ["Tidings", awake ? "copying, cache line" : "copying, futex"], values: sizes,
+            curves: ["Tidings", "Tidings, in place", awake ? "copying, cache line" : "copying, futex"], values: sizes,
             processors: awake ? 2 : 1
         ) { bench, size, alternate in
             let count = max(10, min(bench.count(2000), (1 << 27) / max(size, 1)))
             try withCenter(bench, "rally") { center in
+                let posted = { (inPlace: Bool) in
+                    try rally(bench, center: center, size: size, inPlace: inPlace, awake: awake, count: count)
+                }
                 try alternate([
-                    {
-                        try bench.withArea { area in
-                            try bench.withMember(awake ? .rallyAwake : .rallyAsleep, area, center: center) {
-                                try Round("rally", count: count) {
-                                    crossing_rally(center, size, awake ? .max : 0, $0, Int32(count))
-                                }
-                            }
-                        }
-                    },
+                    { try posted(false) }, { try posted(true) },
                     {
                         try bench.withArea(bytes: 2 * (size + 64)) { area in
                             try bench.withMember(awake ? .copyAwake : .copyAsleep, area, detail: size) {
@@ -51,6 +46,21 @@ enum PayloadScales {
                         }
                     },
                 ])
+            }
+        }
+    }
+
+    /// Half a round trip, as a round.
+    static func rally(
+        _ bench: Bench, center: String, size: Int, inPlace: Bool, awake: Bool, count: Int
+    ) throws -> Round {
+        try bench.withArea { area in
+            try bench.withMember(
+                awake ? .rallyAwake : .rallyAsleep, area, center: center, detail: inPlace ? 1 : 0
+            ) {
+                try Round("rally", count: count) {
+                    crossing_rally(center, size, inPlace, awake ? .max : 0, $0, Int32(count))
+                }
             }
         }
     }
