@@ -94,18 +94,17 @@ def post_times():
 BESIDE_EMPTY = "64 bytes, no observer of the name. Dashed: the same post in an empty center. Lower is faster."
 
 
+COPIED_UNLESS = "Time one way, payload copied in and out, unless the label says in place. Lower is faster."
+
+
 def nanoseconds(value, ns):
     return ns
 
 
 # Identifier, title, subtitle, axes, and what becomes of a figure (value, nanoseconds).
 SERIES = {
-    "payload-latency-asleep": (
-        "A post to a sleeping process, by payload", "Time one way, payload copied in and out. Lower is faster.",
-        sizes, times, nanoseconds),
-    "payload-latency-awake": (
-        "A post to an awake process, by payload", "Time one way, payload copied in and out. Lower is faster.",
-        sizes, times, nanoseconds),
+    "payload-latency-asleep": ("A post to a sleeping process, by payload", COPIED_UNLESS, sizes, times, nanoseconds),
+    "payload-latency-awake": ("A post to an awake process, by payload", COPIED_UNLESS, sizes, times, nanoseconds),
     "payload-throughput": (
         "A lossless stream to one observer, by payload",
         "Bytes per second, payload copied in and out. Higher is faster.",
