@@ -156,7 +156,13 @@ enum PayloadCoding {
         if Int(bitPattern: value) & (MemoryLayout<T>.alignment - 1) == 0 {
             return value.assumingMemoryBound(to: T.self).pointee
         }
-        return withUnsafeTemporaryAllocation(of: T.self, capacity: 1) { value in
+        return unaligned(type, bytes)
+    }
+
+    // A function of its own, for the reason of `messageOtherwise`.
+    @inline(never)
+    private static func unaligned<T>(_ type: T.Type, _ bytes: UnsafeRawBufferPointer) -> T {
+        withUnsafeTemporaryAllocation(of: T.self, capacity: 1) { value in
             UnsafeMutableRawBufferPointer(value).copyMemory(
                 from: UnsafeRawBufferPointer(rebasing: bytes[fingerprintSize...]))
             return value.baseAddress!.pointee
