@@ -172,6 +172,20 @@ final class ObserverHandle: @unchecked Sendable {
         }
     }
 
+    /// Whether further deliveries of the same call of the C library follow. Only the leader uses it.
+    var hasNext: Bool { left > 0 }
+
+    /// Goes on to the next delivery of the same call, if it is for the same subscription, and each of the two is for
+    /// that one alone. Only the leader calls it, with the dispatcher's lock held.
+    func nextOfSameSubscription() -> Bool {
+        guard left > 0, delivery.pointee.subscription_count == 1, delivery[1].subscription_count == 1,
+            delivery[1].subscriptions[0] == delivery.pointee.subscriptions[0]
+        else { return false }
+        left -= 1
+        delivery += 1
+        return true
+    }
+
     /// Waits for the next delivery, without a deadline. Only the leader calls it. If there is a backlog, one call of
     /// the C library takes several; an interruption then shows after these.
     func next() -> Outcome {

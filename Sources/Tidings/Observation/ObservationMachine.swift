@@ -74,12 +74,16 @@ struct ObservationMachine {
 
     mutating func arrives(on thread: WorkerThread) -> Arrives {
         if isCancelled { return .ignore }
-        // Keep the item also while a drain is active. An item that the leader kept just when the last drain ended and
-        // cleared `aside` waits for a drain of its own.
-        guard runsInline, aside == nil, !isDraining else { return .keep }
+        guard runsAtOnce else { return .keep }
         runner = .thread(thread)
         return .run
     }
+
+    /// Whether the closure runs on the dispatcher thread for the next arrival.
+    ///
+    /// An item is kept also while a drain is active. An item that the leader kept just when the last drain ended and
+    /// cleared `aside` waits for a drain of its own.
+    var runsAtOnce: Bool { !isCancelled && runsInline && aside == nil && !isDraining }
 
     /// Whether an arriving payload may wait in the center's memory. During a suspension it could wait there for long.
     var mayHold: Bool { !isSuspended && buffer.inPlace < DeliveryBuffer.mostInPlace }

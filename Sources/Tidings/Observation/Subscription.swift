@@ -112,6 +112,9 @@ extension ObserverHandle {
 }
 
 extension Subscription {
+    /// Whether every notification that the C library finds for this subscription passes the filters.
+    var takesAll: Bool { !excludesOwn && subject == nil }
+
     /// Whether a notification that the C library found for this subscription passes the filters.
     @inline(__always)
     func matches(_ observer: ObserverHandle) -> Bool {

@@ -179,7 +179,8 @@ struct BatchTests {
         for token in tokens { token.cancel() }
     }
 
-    @Test func aCancelledClosureReceivesNothingMoreOfABacklog() async throws {
+    @Test(arguments: [false, true])
+    func aCancelledClosureReceivesNothingMoreOfABacklog(isAlone: Bool) async throws {
         let test = try TestCenter()
         let got = Events<Int>()
         let last = Events<Void>()
@@ -195,14 +196,85 @@ struct BatchTests {
             if track.number == 10 { holder.all[0].cancel() }
         }
         holder.add(token)
-        let other = try test.center.addObserver(for: Track.self) { if $0.number == 49 { last.add(()) } }
+        let beside = isAlone ? nil : try test.center.addObserver(for: Track.self) { _ in }
+        let other = try test.center.addObserver(for: PayloadTests.Point.self) { _ in last.add(()) }
         try test.center.post(Track(0))
         await began.wait(for: 1)
         try test.center.post(contentsOf: (1..<50).map { Track($0) })
+        try test.center.post(PayloadTests.Point(x: 0, y: 0))
         gate.open()
         await last.wait(for: 1)
         #expect(got.all == Array(0...10))
-        other.cancel()
+        for token in [beside, other] { token?.cancel() }
+    }
+
+    /// Another thread cancels while the closure is called again and again.
+    @Test func cancelReleasesTheCapturesInABacklog() async throws {
+        final class Held: Sendable {}
+        let test = try TestCenter()
+        let points = (0..<300).map { PayloadTests.Point(x: Double($0), y: 0) }
+        for _ in 0..<50 {
+            var held: Held? = Held()
+            weak let weakly = held
+            let began = Events<Void>()
+            let token = try test.center.addObserver(for: PayloadTests.Point.self) { [held] point in
+                withExtendedLifetime(held) { if point.x == 0 { began.add(()) } }
+            }
+            held = nil
+            try test.center.post(contentsOf: points)
+            await began.wait(for: 1)
+            await onThread { token.cancel() }
+            #expect(weakly == nil)
+        }
+    }
+
+    @Test func ownPostsAreLeftOutOfABacklog() async throws {
+        let test = try TestCenter()
+        let other = try test.other()
+        let (gate, began, got) = (Gate(), Events<Void>(), Events<Int>())
+        let token = try test.center.addObserver(for: Track.self, options: .init(excludingOwnPosts: true)) { track in
+            if track.number == 0 {
+                began.add(())
+                gate.pass()
+            }
+            got.add(track.number)
+        }
+        try other.post(Track(0))
+        await began.wait(for: 1)
+        for number in 1...100 { try (number % 4 == 0 ? other : test.center).post(Track(number)) }
+        gate.open()
+        expectEqual(await got.wait(for: 26), Array(stride(from: 0, through: 100, by: 4)))
+        token.cancel()
+    }
+
+    @Test func aSuspensionBeginsInABacklog() async throws {
+        let test = try TestCenter()
+        let center = test.center
+        let (gate, began, got, marked) = (Gate(), Events<Void>(), Events<Int>(), Events<Void>())
+        let tokens = [
+            try center.addObserver(forNames: [Track.name], suspensionBehavior: .hold(limit: 100)) { notification in
+                let number = (try? notification.payload.decode(Track.self).number) ?? -1
+                if number == 0 {
+                    began.add(())
+                    gate.pass()
+                }
+                got.add(number)
+                if number == 10 { center.isSuspended = true }
+            },
+            try center.addObserver(forNames: "marker", suspensionBehavior: .deliverImmediately) { _ in
+                marked.add(())
+            },
+        ]
+        try center.post(Track(0))
+        await began.wait(for: 1)
+        try center.post(contentsOf: (1..<50).map { Track($0) })
+        try center.post(name: "marker", payload: .empty)
+        gate.open()
+        await marked.wait(for: 1)
+        #expect(got.all == Array(0...10))
+        center.isSuspended = false
+        expectEqual(await got.wait(for: 50), Array(0..<50))
+        for token in tokens { token.cancel() }
     }
 
     @Test func anIteratorTakesWhatWaits() async throws {

@@ -85,28 +85,9 @@ extension Dispatcher {
                     pulse.add(1, ordering: .releasing)
                     observation._withUnsafeGuaranteedRef { $0.reportMissed(missed, of: name) }
                 } else {
-                    let payload: Arrival.Bytes
-                    if observer.isPayloadLarge {
-                        payload = kept ?? observer.keptPayload(holds: true)
-                        kept = payload
-                    } else {
-                        // In the C observer's memory. It stays there during the closure: see `look()`.
-                        payload = .borrowed(observer.payload)
-                    }
-                    let arrival = observer.arrival(
-                        for: name, payload,
-                        .facts(observer.facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
-                    let sequence = observer.isOwn ? observer.sequence : nil
-                    pulse.add(1, ordering: .releasing)
-                    if let sequence {
-                        observation._withUnsafeGuaranteedRef {
-                            let isSampled = $0.beginsOwn(sequence)
-                            handler(arrival)
-                            if isSampled { $0.returnsFromOwn(sequence) }
-                        }
-                    } else {
-                        handler(arrival)
-                    }
+                    while observation._withUnsafeGuaranteedRef({ call(handler, of: $0, name, &kept) }),
+                        lock.withLock({ goesOn(tenure, with: observation) })
+                    {}
                 }
             case .keep(let observation, let name, let holds):
                 if let missed = observer.missed {
@@ -127,6 +108,54 @@ extension Dispatcher {
             case .drain: return .deposed
             }
         }
+    }
+
+    /// Calls a closure on the dispatcher thread with the current delivery. True: further deliveries may be for the same
+    /// closure.
+    @inline(__always)
+    private func call(
+        _ handler: @Sendable (Arrival) -> Void, of observation: Observation, _ name: SharedNotificationCenter.Name?,
+        _ kept: inout Arrival.Bytes?
+    ) -> Bool {
+        let payload: Arrival.Bytes
+        if observer.isPayloadLarge {
+            payload = kept ?? observer.keptPayload(holds: true)
+            kept = payload
+        } else {
+            // In the C observer's memory. It stays there during the closure: see `look()`.
+            payload = .borrowed(observer.payload)
+        }
+        let arrival = observer.arrival(
+            for: name, payload,
+            .facts(observer.facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
+        let sequence = observer.isOwn ? observer.sequence : nil
+        let hasNext = kept == nil && observer.hasNext
+        pulse.add(1, ordering: .releasing)
+        if let sequence {
+            let isSampled = observation.beginsOwn(sequence)
+            handler(arrival)
+            if isSampled { observation.returnsFromOwn(sequence) }
+        } else {
+            handler(arrival)
+        }
+        return hasNext
+    }
+
+    /// After a closure has returned: goes on to the next delivery that the C library took in the same call, if the same
+    /// closure is to run for it at once. Call with the lock held.
+    ///
+    /// Until this returns false, the closure counts as running, and the caller keeps its references to it. So each
+    /// delivery of a backlog costs one critical section, and counts no reference.
+    @inline(__always)
+    private func goesOn(_ tenure: Roles.Tenure, with observation: Unmanaged<Observation>) -> Bool {
+        guard roles.leads(tenure), !roles.isStopped,
+            observation._withUnsafeGuaranteedRef({
+                $0.machine.runsAtOnce && $0.lane == nil && $0.subscription.takesAll
+            }), observer.nextOfSameSubscription()
+        else { return false }
+        // Even until the delivery has been read.
+        pulse.add(1, ordering: .relaxed)
+        return true
     }
 
     /// Call with the lock held, and resume `ending` without it.
