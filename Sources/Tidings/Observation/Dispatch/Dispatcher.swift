@@ -57,7 +57,15 @@ final class Dispatcher: @unchecked Sendable {
     @exclusivity(unchecked) private(set) var executables: ExecutableNames
     /// Odd while the leader is in a closure. The leader's store releases what it did with the current delivery before,
     /// and the watch's load acquires it. So a new leader can go on with that delivery.
+    ///
+    /// Only `beat` changes it. The watch calls that while the leader is in a closure, and the leader otherwise: one
+    /// thread at a time.
     let pulse = Atomic<UInt64>(0)
+
+    @inline(__always)
+    func beat() {
+        pulse.store(pulse.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+    }
 
     /// - Parameter subscription: the only subscription of a dispatcher of its own; `nil`: the dispatcher is shared.
     init(core: CenterCore, center: CenterHandle, for subscription: Subscription?) throws(SharedNotificationError) {

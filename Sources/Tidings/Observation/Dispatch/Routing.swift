@@ -82,7 +82,7 @@ extension Dispatcher {
                 // From the pulse on, a new leader may take the next delivery, which overwrites this one.
                 if let missed = observer.missed {
                     let name = name ?? observer.missedPattern
-                    pulse.add(1, ordering: .releasing)
+                    beat()
                     observation._withUnsafeGuaranteedRef { $0.reportMissed(missed, of: name) }
                 } else {
                     while observation._withUnsafeGuaranteedRef({ call(handler, of: $0, name, &kept) }),
@@ -130,7 +130,7 @@ extension Dispatcher {
             .facts(observer.facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
         let sequence = observer.isOwn ? observer.sequence : nil
         let hasNext = kept == nil && observer.hasNext
-        pulse.add(1, ordering: .releasing)
+        beat()
         if let sequence {
             let isSampled = observation.beginsOwn(sequence)
             handler(arrival)
@@ -154,7 +154,7 @@ extension Dispatcher {
             }), observer.nextOfSameSubscription()
         else { return false }
         // Even until the delivery has been read.
-        pulse.add(1, ordering: .relaxed)
+        beat()
         return true
     }
 
@@ -169,7 +169,7 @@ extension Dispatcher {
     ) -> Step {
         if let finished {
             guard roles.handlerReturns(tenure) else { return .drain }
-            pulse.add(1, ordering: .relaxed)
+            beat()
             running = nil
             finished._withUnsafeGuaranteedRef {
                 startsLane = $0.returns()
@@ -329,9 +329,8 @@ extension Dispatcher {
                     $0.detached = detached
                 }
                 detached = nil
-                // Even, because the new leader is in no closure yet. Relaxed: the lock is held, and the new leader
-                // takes it first.
-                pulse.add(1, ordering: .relaxed)
+                // Even, because the new leader is in no closure yet.
+                beat()
                 self.running = nil
                 return true
             }
