@@ -3,6 +3,7 @@
 #define UNIT_FRESH_H
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "center/center.h"
 #include "eviction/name_registration.h"
@@ -19,9 +20,12 @@ static inline tidings_center *fresh_center(void) {
 }
 
 static inline tidings_publisher *opened_publisher(tidings_center *center, const char *name) {
-    static tidings_publisher *publisher;  // one that is lost would be a leak
-    CHECK_EQUAL(tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher), 0);
-    return publisher;
+    static tidings_publisher **all;  // those that a test has lost would be leaks
+    static size_t count;
+    all = realloc(all, (count + 1) * sizeof(tidings_publisher *));
+    CHECK(all != NULL);
+    CHECK_EQUAL(tidings_publisher_open(center, name, strlen(name), NULL, 0, &all[count]), 0);
+    return all[count++];
 }
 
 // The entry that `observer` joins.
