@@ -203,7 +203,10 @@ struct BatchTests {
         try test.center.post(contentsOf: (1..<50).map { Track($0) })
         try test.center.post(PayloadTests.Point(x: 0, y: 0))
         gate.open()
+        // The closure that waited at the gate may be behind the other one.
+        await got.wait(for: 11)
         await last.wait(for: 1)
+        token.cancel()
         #expect(got.all == Array(0...10))
         for token in [beside, other] { token?.cancel() }
     }
@@ -270,6 +273,7 @@ struct BatchTests {
         try center.post(contentsOf: (1..<50).map { Track($0) })
         try center.post(name: "marker", payload: .empty)
         gate.open()
+        await got.wait(for: 11)
         await marked.wait(for: 1)
         #expect(got.all == Array(0...10))
         center.isSuspended = false
