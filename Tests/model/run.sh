@@ -1,8 +1,10 @@
 #!/bin/sh
-# Runs the models: run.sh [--quick|--full]. Builds in a temporary directory, two at a time. A line each; non-zero on any surprise.
+# Runs the models: run.sh [--quick|--full] [ring|wake|hold]. Builds in a temporary directory, two at a time. A line each; non-zero on any surprise.
 #   good: no error, nothing cut short.   hole / bug: at least one error, in the first design as it stood (HOLE_*) or planted (BUG_*).
 tier=quick
-case "${1:---quick}" in --quick) ;; --full) tier=full ;; *) echo "usage: run.sh [--quick|--full]" >&2; exit 2 ;; esac
+usage="usage: run.sh [--quick|--full] [ring|wake|hold]"
+case "${1:---quick}" in --quick) ;; --full) tier=full ;; *) echo "$usage" >&2; exit 2 ;; esac
+case "${2-}" in ''|ring|wake|hold) ;; *) echo "$usage" >&2; exit 2 ;; esac
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 command -v spin >/dev/null || { echo "run.sh: spin is missing" >&2; exit 2; }
 cc=$(command -v clang || command -v gcc || command -v cc) || { echo "run.sh: no C compiler" >&2; exit 2; }
@@ -86,6 +88,35 @@ quick bug wake -DWAKE_GROUP=1 -DBUG_GROUP_WAITS_AFTER_LOOK -DPOSTS=1 -DSPURIOUS=
 quick bug wake -DWAKE_GROUP=1 -DBUG_WAKE_GROUP_AFTER_LOOK -DPOSTS=1 -DSPURIOUS=0 -DDEATHS=0
 quick bug wake -DWAKE_GROUP=1 -DBUG_WAKE_GROUP_AWAKE_BY_STORE -DREVOKE=1 -DLAST=2 -DPOSTS=1 -DSPURIOUS=0 -DDEATHS=0
 quick bug wake -DWAKE_GROUP=1 -DBUG_WAKE_GROUP_WRAPS -DOBS=1 -DSAME -DLIST0=1 -DPOSTS=1 -DSPURIOUS=0 -DDEATHS=0
+quick good hold -DCHUNKS=1 -DEVICTS=1
+quick good hold -DPOSTS=3 -DEVICTS=1 -DKINDS=6
+quick good hold -DCHUNKS=1 -DHOLDERS=2 -DHOLDS=1
+quick good hold -DCHUNKS=1 -DPOSTERS=2 -DPOSTS=1
+quick good hold -DCHUNKS=1 -DEVICTS=1 -DHOLDS=1 -DDEATHS=1
+quick good hold -DCHUNKS=1 -DPOSTERS=2 -DPOSTS=1 -DHOLDS=1 -DDEATHS=1 -DMORTAL=2
+quick good hold -DCHUNKS=1 -DFREEZE
+quick bug hold -DBUG_NO_BARRIER -DCHUNKS=1
+quick bug hold -DBUG_ENTRY_LAST -DCHUNKS=1
+quick bug hold -DBUG_BIT_FIRST -DPOSTS=3 -DEVICTS=1
+quick bug hold -DBUG_E_BEFORE_ENTRY -DCHUNKS=1
+quick bug hold -DBUG_ROW_RAISED_LATE -DCHUNKS=1
+quick bug hold -DBUG_NO_LOOK_AT_E -DCHUNKS=1
+quick bug hold -DBUG_WORD_NOT_CHECKED -DCHUNKS=1 -DEVICTS=1
+quick bug hold -DBUG_RELEASED_BEFORE_READ -DCHUNKS=1
+quick bug hold -DBUG_ENTRIES_BEFORE_E -DCHUNKS=1 -DEVICTS=1
+quick bug hold -DBUG_ENTRIES_BEFORE_WORD -DPOSTS=3 -DEVICTS=1 -DKINDS=2
+quick bug hold -DBUG_TAKE_BY_STORE -DCHUNKS=1 -DPOSTERS=2
+quick bug hold -DBUG_TAKE_RELOADED -DWORD_BEFORE_E -DCHUNKS=1 -DEVICTS=1
+quick bug hold -DBUG_HELD_BIT_FOR_EVER -DCHUNKS=1
+quick bug hold -DBUG_WAIT_HELD -DCHUNKS=1 -DFREEZE
+quick bug hold -DBUG_DROPPED_IN_RING -DPOSTS=3 -DEVICTS=1 -DKINDS=2
+quick bug hold -DBUG_HELD_FREED -DPOSTS=3 -DEVICTS=1
+quick bug hold -DBUG_PROMOTED_WITHOUT_BIT -DPOSTS=3 -DEVICTS=1
+quick bug hold -DBUG_PUBLISHED_BY_STORE -DCHUNKS=1
+quick bug hold -DBUG_RECLAIMED_BY_STORE -DCHUNKS=1 -DPOSTERS=2 -DPOSTS=1 -DHOLDS=1 -DDEATHS=1 -DMORTAL=2
+quick bug hold -DBUG_ROW_FREE_FIRST -DCHUNKS=1 -DDEATHS=1
+quick bug hold -DBUG_ENTRY_NOT_CLEARED -DCHUNKS=1 -DDEATHS=1
+quick bug hold -DBUG_DECLARED_ALIVE -DCHUNKS=1 -DDEATHS=1
 full hole ring -DHOLE_JUMP -DLAST=4 -DPOSTS=3
 full bug ring -DBUG_PENDING_DELIVERED -DLAST=3 -DDEATHS=1
 full bug ring -DBUG_DIED_NO_SECOND_LOOK -DLAST=3 -DDEATHS=1
@@ -116,11 +147,24 @@ full good wake -DWAKE_GROUP=1 -DOBS=1 -DPOSTS=1
 full good wake -DPOSTS=1 -DSPURIOUS=0
 full good wake -DPOSTS=1 -DSPURIOUS=0 -DREG
 full good wake -DHASHED -DPOSTS=1 -DREVOKE=1 -DDEATHS=0 -DSPURIOUS=0
+full good hold -DLAST=4 -DPOSTS=4 -DEVICTS=2 -DKINDS=7
+full good hold -DPOSTERS=2 -DHOLDS=1
+full good hold -DCHUNKS=1 -DPOSTERS=2
+full good hold -DHOLDERS=2 -DHOLDS=1 -DPOSTS=3 -DEVICTS=1
+full good hold -DCHUNKS=1 -DHOLDERS=2 -DEVICTS=1
+full good hold -DCHUNKS=1 -DHOLDERS=2 -DEVICTS=1 -DHOLDS=1 -DDEATHS=1
+full good hold -DPOSTS=3 -DEVICTS=1 -DDEATHS=1
+full good hold -DPOSTS=3 -DEVICTS=1 -DKINDS=7 -DHOLDS=1 -DDEATHS=1 -DMORTAL=3
+full good hold -DCHUNKS=1 -DPOSTERS=2 -DPOSTS=1 -DDEATHS=2 -DMORTAL=3
+full good hold -DPOSTS=3 -DEVICTS=1 -DFREEZE
+full good hold -DE_BEFORE_WORD -DPOSTS=3 -DEVICTS=1
+full good hold -DWORD_BEFORE_E -DPOSTS=3 -DEVICTS=1
+full good hold -DE_BEFORE_WORD -DWORD_BEFORE_E -DPOSTS=3 -DEVICTS=1
 LIST
 }
 
 # Two lanes, each taking the next that is open.
-list | awk -v tier=$tier '$1 == "quick" || tier == "full"' >"$work/list"
+list | awk -v tier=$tier -v model="${2-}" '($1 == "quick" || tier == "full") && (!model || $3 == model)' >"$work/list"
 export tier
 lane() {
     while :; do
