@@ -120,7 +120,7 @@ static __attribute__((noinline)) size_t post_run(run *r, uint64_t first, const t
     // Invariant R9: until here, the word points to a claim of this run that is committed, or to one that failed.
     tidings__pending_clear(r->by.thread);
     if (position == first) return 0;
-    tidings__claim_noted(&r->by, position - 1);
+    tidings__claim_noted(&r->by, first, position - 1);
     tidings__wake_claim_waiters(cell - 1, r->woken);
     return position - first;
 }

@@ -79,7 +79,7 @@ int tidings__claim_next(const tidings__claimant *by, uint32_t *held, tidings__cl
             continue;
         }
         if (tidings__claim_cell(by, by->owner, cell, position, (uint32_t)(lap << 1 | (~c & 1)), w, claim)) {
-            tidings__claim_noted(by, position);
+            tidings__claim_noted(by, position, position);
 #ifdef MUTANT_POSITION_BEFORE_CLAIM
             ticket = UINT64_MAX;
 #endif

@@ -86,14 +86,14 @@ static inline __attribute__((always_inline)) bool tidings__claim_cell(const tidi
     return true;
 }
 
-// Notes that `position` is claimed, for the next claims of this process and of others.
-static inline void tidings__claim_noted(const tidings__claimant *by, uint64_t position) {
-    tidings__set_relaxed(by->hint, position + 1);
-    // Only every 64th position: each store to a contended line delays the commit that follows. Relaxed: a stale hint
-    // costs a longer walk.
+// Notes that the positions from `first` to `last` are claimed, for the next claims of this process and of others.
+static inline void tidings__claim_noted(const tidings__claimant *by, uint64_t first, uint64_t last) {
+    tidings__set_relaxed(by->hint, last + 1);
+    // Only if one of the positions is a multiple of 64: each store to a contended line delays the commit that follows.
+    // Relaxed: a stale hint costs a longer walk.
 #ifndef MUTANT_POSITION_BEFORE_CLAIM
-    if (__builtin_expect(position % 64 == 0, 0))
-        tidings__set_relaxed(&by->segment->header->frontier_hint.word, position + 1);
+    if (__builtin_expect(last % 64 <= last - first, 0))
+        tidings__set_relaxed(&by->segment->header->frontier_hint.word, last + 1);
 #endif
 }
 
@@ -135,7 +135,7 @@ static inline __attribute__((always_inline)) bool tidings__claim_usual(const tid
     if (!tidings__claim_free(by, by->owner, tidings__cell_at(s, position), position,
                              (uint32_t)(position >> s->slot_shift << 1), claim))
         return false;
-    tidings__claim_noted(by, position);
+    tidings__claim_noted(by, position, position);
     return true;
 }
 

@@ -158,3 +158,9 @@ TEST(a_batch_rings_the_observers_of_a_prefix_and_of_all_names) {
     CHECK_EQUAL(*tidings__doorbell(s, 1) & TIDINGS__ASLEEP, 0);
     CHECK_EQUAL(*tidings__doorbell(s, 2) & TIDINGS__ASLEEP, 0);
 }
+
+TEST(a_batch_leaves_other_processes_a_hint_of_the_frontier) {
+    tidings_center *center = fresh_center();
+    CHECK_EQUAL(tidings_post_many(opened_publisher(center, "name"), texts, batch(64, 8), NULL, NULL, NULL), 0);
+    CHECK_EQUAL(center->segment.header->frontier_hint.word, 64);
+}
