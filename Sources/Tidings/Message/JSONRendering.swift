@@ -11,7 +11,7 @@ enum JSONRendering {
             case .cbor: CBORToJSON.convert(payload.bytes)
             case .json: JSONCompactor.compact(payload.bytes)
             case .text: String(validating: payload.bytes, as: UTF8.self).map(JSONText.quoted)
-            case .bytes where payload.bytes.isEmpty: "null"
+            case .bytes where payload.count == 0: "null"
             default: nil
             }
         return rendered ?? #"{"bytes":"\#(JSONText.hexadecimal(payload.bytes))"}"#

@@ -49,7 +49,8 @@ final class PostingCore: Sendable {
         do {
             batch = try PayloadBatch(encoding: messages)
         } catch let error as SharedNotificationError {
-            throw error
+            // Without the count of another batch, which an encoder may have posted: of this one nothing is.
+            throw SharedNotificationError(error.code, message: error.message, underlyingError: error.underlyingError)
         } catch {
             throw encodingFailed(M.name, error)
         }
