@@ -163,8 +163,8 @@ extern const tidings_configuration tidings_small_configuration;
 /// - -EPERM: it is another user's center, or another user may rename files in the directory
 ///   (TIDINGS_OPEN_SHARED_DIRECTORY).
 /// - -ESTALE: another process has been removing the center for two seconds.
-/// - -EBADMSG: the file is not a center, or is damaged. -EPROTO: another major version of the format,
-///   or the center needs a feature that this program does not have.
+/// - -EBADMSG: the file is not a center, or is damaged. -EPROTO: another major version of the format, or another layout
+///   (built for another architecture), or the center needs a feature that this program does not have.
 /// - -ENOENT, -EEXIST: see TIDINGS_OPEN_EXISTING and TIDINGS_OPEN_EXCLUSIVE.
 /// - -EUSERS: all participant entries are taken.
 /// - -EROFS, -ENOMEM, -EMFILE: as the kernel reports them.
@@ -175,7 +175,8 @@ extern const tidings_configuration tidings_small_configuration;
 int tidings_open(const char *name, const tidings_configuration *configuration, tidings_center **center);
 
 /// Leaves the center. NULL is ignored. Ends the handle's announcement, if it has one (`tidings_withdraw`).
-/// The caller must close the publishers, observers, servers and callers of this handle before. No other thread may be
+/// The caller must close the publishers, observers, servers and callers of this handle before, and release the payloads
+/// that it holds (`tidings_release`). No other thread may be
 /// in a function of the handle, or call one later: its memory is freed. To end threads that wait, call
 /// `tidings_observer_interrupt`, `tidings_server_interrupt` or `tidings_caller_interrupt`, and join the threads.
 /// Bound: walk along the chunks; the kernel unmaps the file. Never waits, unless the handle is announced or watches:
@@ -324,21 +325,22 @@ enum {
     TIDINGS_POST_SECTIONS = 4,  ///< the notification has the sections of `sections`
 };
 
-/// The types of sections. A section is what travels with a notification and is not part of it. Its bytes are not
-/// interpreted; these types are for the values of the HTTP headers of the same names.
+/// The types of sections. A section is a block of typed bytes beside the payload. The library does not interpret its
+/// bytes. These types are for the values of the HTTP headers of the same names.
 enum {
     TIDINGS_SECTION_TRACEPARENT = 1,  ///< W3C Trace Context
     TIDINGS_SECTION_TRACESTATE = 2,   ///< likewise
     TIDINGS_SECTION_BAGGAGE = 3,      ///< W3C Baggage
 };
 
-/// The most bytes of all sections of one notification, with 8 bytes for each and 8 for all. The bytes of each section
-/// are rounded up to a multiple of 8.
+/// The most bytes of all sections of one notification, including a header of 8 bytes for each section and one of
+/// 8 bytes for the area. The bytes of each section are rounded up to a multiple of 8.
 #define TIDINGS_SECTIONS_MAX 1024u
 
-/// A section to post.
+/// A section to post. Several sections of a notification may have the same type: `tidings_delivery_section` finds the
+/// first of them.
 typedef struct tidings_section {
-    const void *bytes;
+    const void *bytes;  ///< may be NULL if `size` is 0
     size_t size;    ///< in bytes
     uint16_t type;  ///< TIDINGS_SECTION_…
 } tidings_section;
@@ -347,17 +349,17 @@ typedef struct tidings_section {
 typedef struct tidings_post_options {
     uint8_t format;     ///< TIDINGS_FORMAT_…, reported to observers, not interpreted
     uint8_t flags;      ///< TIDINGS_POST_…
-    uint16_t section_count;  ///< with TIDINGS_POST_SECTIONS: of `sections`
+    uint16_t section_count;  ///< with TIDINGS_POST_SECTIONS: of `sections`; 0: no sections
     /// How long a lossless observer may hold this post back: 0 not at all (-EAGAIN), > 0 nanoseconds (-ETIMEDOUT), -1
     /// without end.
     int64_t timeout_ns;
-    /// With TIDINGS_POST_SECTIONS. Read during the post only. Sections leave less room for the payload in a slot, and
-    /// none in the maximum payload. They make no post fail for lack of memory: if there is none for them, the
-    /// notification is posted without them.
+    /// With TIDINGS_POST_SECTIONS. Read during the post only. Sections take room in a slot. They do not count towards
+    /// the maximum payload. They make no post fail for lack of memory: if there is none for them, the notification is
+    /// posted without them.
     const tidings_section *sections;
 } tidings_post_options;
 
-/// Posts a notification. `sequence` (or NULL) receives its position in the center's order.
+/// Posts a notification. `options` may be NULL. `sequence` (or NULL) receives its position in the center's order.
 ///
 /// Promise: never waits for another process, unless a lossless observer is a whole ring behind and a timeout was
 /// given. If it fails, nothing was posted.
@@ -367,8 +369,9 @@ typedef struct tidings_post_options {
 /// - -ENOSPC: no memory for a payload that does not fit a slot. In a center that readers may observe, also: no entry
 ///   for one more name.
 /// - -EAGAIN, -ETIMEDOUT: a lossless observer holds the post back (`timeout_ns`); `tidings_last_error_holder` names its
-///   process. -EAGAIN also, at once: all chunks that are large enough are being filled, have retained values, or are
-///   held (`tidings_hold`). Then `tidings_last_error_holder` names the process that holds most of them.
+///   process. -EAGAIN also, at once: all chunks that are large enough are being filled, have retained values or last
+///   wills, or are held (`tidings_hold`). If more than a third are held, and more than have values or wills,
+///   `tidings_last_error_holder` names the process that holds most of them.
 /// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
 /// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times.
 /// - -EBADMSG: a peer has damaged the center.
@@ -384,19 +387,20 @@ int tidings_post(tidings_publisher *publisher, const void *payload, size_t size,
 
 /// A payload of `tidings_post_many`.
 typedef struct tidings_payload {
-    const void *bytes;
+    const void *bytes;  ///< may be NULL if `size` is 0
     size_t size;
 } tidings_payload;
 
 /// Posts `count` notifications in the order of `payloads`, as `tidings_post` posts each, at a lower price: up to 256 of
-/// them share one reading of the clock, and so one `posted_at_ns`. Each has its own position, and is delivered as soon
-/// as it is posted. Notifications of other threads and processes may stand between two of them. A process that is
-/// killed in this call has posted the first ones, and delays no other process.
+/// them share one reading of the clock, and so one `posted_at_ns`. The lower price needs `options->flags` of 0,
+/// payloads that fit a slot, and a center without readers (`mode`). Each notification has its own position, and is
+/// delivered as soon as it is posted. Notifications of other threads and processes may stand between two of them. If
+/// the process is killed in this call, the payloads before that point are posted. No other process is delayed.
 ///
-/// If one can't be posted, the call returns that error, as `tidings_post` does, and the later ones are not posted.
-/// `posted` (or NULL) receives how many were posted, with and without an error. `sequences` (or NULL) has room for
-/// `count` positions, and receives those of the posted ones. `options` hold for each; `options->timeout_ns` begins anew
-/// for each.
+/// If one can't be posted, the call returns that error, as `tidings_post` does, and the later ones are not posted. If
+/// `count` is 0, the call returns 0. `posted` (or NULL) receives how many were posted, with and without an error.
+/// `sequences` (or NULL) has room for `count` positions. It receives those of the posted notifications; its entries
+/// from `*posted` on are unchanged. `options` (or NULL) hold for each; `options->timeout_ns` begins anew for each.
 ///
 /// Async-signal-safe under the conditions of `tidings_post`.
 /// Bound and waiting: as `tidings_post`, for each of them.
@@ -417,8 +421,8 @@ int tidings_reserve(tidings_center *center, size_t capacity, tidings_reservation
 /// the reservation is as before. -EINVAL: it was posted or abandoned. Otherwise as `tidings_reserve`.
 /// Bound: copy of `used` bytes, and a rare walk. Never waits.
 int tidings_reserve_more(tidings_center *center, tidings_reservation *reservation, size_t used, size_t capacity);
-/// Posts the first `size` bytes of a reservation. The reservation is used up, also on failure. A small payload is moved
-/// into a slot; a larger one stays in its chunk, unless the chunk has no room for sections.
+/// Posts the first `size` bytes of a reservation. `options` may be NULL. The reservation is used up, also on failure. A
+/// small payload is moved into a slot; a larger one stays in its chunk, unless the chunk has no room for sections.
 /// Bound and waiting: as `tidings_post`; a large payload is not copied.
 int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size,
                           const tidings_post_options *options, uint64_t *sequence);
@@ -555,9 +559,9 @@ typedef struct tidings_delivery {
     size_t sections_size;
 } tidings_delivery;
 
-/// The bytes of the delivery's first section of that type (TIDINGS_SECTION_…), aligned to 8 bytes, and their number.
-/// NULL, and 0: it has none. They are as their poster wrote them: check what they are. Valid as long as the delivery's
-/// `name`. Async-signal-safe.
+/// The bytes of the delivery's first section of that type (TIDINGS_SECTION_…), aligned to 8 bytes, and their number in
+/// `*size` (`size` must not be NULL). NULL, and 0: it has none. They are as their poster wrote them: check what they
+/// are. Valid as long as the delivery's `name`. Async-signal-safe.
 /// Bound: constant. Never waits.
 const void *tidings_delivery_section(const tidings_delivery *delivery, uint16_t type, size_t *size);
 
@@ -583,10 +587,17 @@ int tidings_next(tidings_observer *observer, int64_t timeout_ns, tidings_deliver
 /// takes up to `count` together, and up to TIDINGS_NEXT_MANY_MAX. Returns how many; 0 if `count` is 0; or an error of
 /// `tidings_next`.
 ///
-/// All of them stay valid until the observer's next call. The call takes several only of messages of at most 200 bytes
-/// without a subject that match one subscription, and stops at any other delivery: the next call takes that one. So a
-/// caller that wants all calls again until -EAGAIN. A payload in place (`tidings_observer_in_place`) always comes
-/// alone; `tidings_hold` holds no payload that came with others.
+/// All of them stay valid until the observer's next call. After an error, `deliveries` are unspecified. The first
+/// delivery may be of any kind. The call stops before a later delivery that does not meet these conditions:
+///
+/// - The payload lies in the slot (at most 200 bytes), and the name in an entry of the center, not in the slot.
+/// - It has no subject and no sections. It was posted without TIDINGS_POST_RETAIN and TIDINGS_POST_IMMEDIATE.
+/// - It matches one subscription, which is to its exact name, and the observer has none to many names.
+/// - The observer is no reader, and has no descriptor (`tidings_observer_descriptor`).
+///
+/// The next call takes the delivery before which this one stopped. To take all deliveries, call with time-out 0 until
+/// -EAGAIN. A payload in place (`tidings_observer_in_place`) always comes alone; `tidings_hold` holds no payload that
+/// came with others.
 ///
 /// The memory of the first call, 13 KiB, stays with the observer. If there is none, each call takes one delivery. Not
 /// async-signal-safe.
@@ -617,15 +628,23 @@ typedef void *(*tidings_allocate)(void *context, size_t size);
 int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_allocate allocate, void *context);
 
 /// From the next delivery on, the observer delivers each payload of `from` bytes or more *in place*, without a copy
-/// (TIDINGS_DELIVERY_IN_PLACE): `payload` points into the center. No poster writes there until the observer's next
-/// `tidings_next`, or until `tidings_release` (`tidings_hold`). If `from` is SIZE_MAX, the observer copies all
-/// payloads, as in the beginning. A payload of less than 4 KiB is copied in less time than it is held.
+/// (TIDINGS_DELIVERY_IN_PLACE): `payload` points into the center. This includes retained values. No poster writes there
+/// until the observer's next `tidings_next`, or until `tidings_release` (`tidings_hold`). If `from` is SIZE_MAX, the
+/// observer copies all payloads, as in the beginning. A payload of less than 4 KiB is copied in less time than it is
+/// held.
 ///
-/// A payload is copied nevertheless if it has at most 200 bytes; if the process may not write to the center (a reader);
-/// if this handle of the center holds TIDINGS_HOLDS_MAX payloads already; if the notification leaves the ring at that
-/// moment; or if there is no memory to note the hold. A process with write access that does not keep to the rules can
-/// change a payload in place while it is read: read each byte once, or check again what was read. No effect with
-/// TIDINGS_OBSERVE_BARE. Only the thread that calls `tidings_next` may call this, between two calls.
+/// A payload is copied nevertheless in these cases:
+///
+/// - It has at most 200 bytes.
+/// - The process may not write to the center (a reader).
+/// - This handle of the center holds TIDINGS_HOLDS_MAX payloads already.
+/// - The notification leaves the ring at that moment.
+/// - There is no memory to note the hold.
+///
+/// This takes precedence over `tidings_observer_lend`, which is asked for memory only if a payload is copied. A peer
+/// that does not keep to the rules can change a payload in place while it is read: read each byte once, or check again
+/// what was read. No effect with TIDINGS_OBSERVE_BARE. Only the thread that calls `tidings_next` may call this, between
+/// two calls.
 /// Bound: constant. Never waits.
 void tidings_observer_in_place(tidings_observer *observer, size_t from);
 
@@ -659,9 +678,10 @@ typedef struct tidings_held {
 ///
 /// Promise: copies nothing. A payload in place is one of the TIDINGS_HOLDS_MAX that the handle can hold in place.
 /// Posters use no memory that is held: they never wait for a holder, and other chunks go round faster. If all chunks of
-/// a size are held, posts that need one fail (-EAGAIN). `tidings_participant_holds_get` shows each holder. A process
-/// that is killed holds nothing any more; a stopped one holds what it held. A payload that was copied is held in the
-/// process's own memory, as many as fit there.
+/// a size are held, posts take larger ones; if all chunks that are large enough are held, they fail (-EAGAIN).
+/// `tidings_participant_holds_get` shows each holder. The holds of a killed process end when a participant declares its
+/// death: a post that finds no chunk does so. A stopped process holds what it held. A payload that was copied is held
+/// in the process's own memory, as many as fit there.
 ///
 /// -EINVAL: the delivery has no payload, is not the latest, or is held already. -ECHILD: the observer was opened before
 /// a fork. Only the thread that calls `tidings_next` may call this, between two calls.
@@ -669,8 +689,8 @@ typedef struct tidings_held {
 int tidings_hold(tidings_observer *observer, const tidings_delivery *delivery, tidings_held *held);
 
 /// Releases a held payload: its memory must not be read any more. Sets `*held` to zero; does nothing if it is zero. Any
-/// thread may call it. Call it before `tidings_close` of the center. In a forked child it changes nothing for the
-/// parent, which still holds a payload in place.
+/// thread may call it. Call it before `tidings_close` of the center, and never after: it uses the handle. In a forked
+/// child it changes nothing for the parent, which still holds a payload in place.
 /// Bound: constant. Never waits.
 void tidings_release(tidings_held *held);
 
@@ -712,7 +732,7 @@ void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds);
 // MARK: State
 
 /// Sets the retained value of the publisher's name, and notifies observers: `tidings_post` with TIDINGS_POST_RETAIN.
-/// Size 0 with payload NULL clears the value; observers receive TIDINGS_DELIVERY_CLEARED.
+/// Size 0 with payload NULL clears the value; observers receive TIDINGS_DELIVERY_CLEARED. `options` may be NULL.
 ///
 /// A name has one value. A publisher with a subject has none: -EINVAL, from this function, a retained post and
 /// `tidings_state_get`. Values that exist side by side need names of their own.
@@ -1090,7 +1110,7 @@ typedef struct tidings_participant_holds {
 
 /// Reads what the participant at that index holds in place; all 0, if there is no participant. Approximate while it
 /// takes and releases payloads.
-/// Bound: constant. Never waits.
+/// Bound: constant; the first call may let the kernel give the table of holds its memory. Never waits.
 void tidings_participant_holds_get(tidings_center *center, uint32_t index, tidings_participant_holds *holds);
 
 /// One name that is observed or has a retained value.
