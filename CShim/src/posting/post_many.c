@@ -32,7 +32,7 @@ typedef struct run {
     size_t words;
 } run;
 
-// In place of a word of the asleep map: the members are in several words, or the observers are of other entries too.
+// Stands for "always ask `tidings__wake`": the members are in several words, or other entries have observers, too.
 static const _Atomic uint64_t ask = 1;
 
 static RARE void resolve(run *r) {
@@ -64,7 +64,7 @@ static RARE void resolve(run *r) {
 }
 
 // G has moved on since the run began: resolves the name again, for the claim at `position`. G may move on meanwhile, so
-// the run ends with it.
+// this is the run's last post.
 static RARE void resolve_last(run *r, uint64_t position) {
     resolve(r);
     r->end = position + 1;
@@ -90,12 +90,12 @@ static __attribute__((noinline)) size_t post_run(run *r, uint64_t first, const t
     tidings__cell *cell = tidings__cell_at(s, first);
     uint64_t position = first;
     for (; position < r->end; position++, cell++, payload++) {
-        // Without this, the compiler keeps a second pointer into each of them, and no register is left.
+        // Without this, clang keeps two pointers per array and spills one.
         __asm__("" : "+r"(cell), "+r"(position), "+r"(payload));
         const uint32_t owner = r->by.owner;
         if (owner & TIDINGS__W_FOREIGN) __builtin_unreachable();  // `begin_run` has checked it
         const size_t size = payload->size;
-        // A signal handler may have forked: the child is another participant.
+        // A defence only: a child that was forked in a signal handler must not return from the handler.
         if (size >= r->inline_limit || r->epoch != tidings__relaxed(&tidings__fork_epoch)) break;
         tidings__claim claim;
         if (!tidings__claim_free(&r->by, owner, cell, position, r->before, &claim)) break;

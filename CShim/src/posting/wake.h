@@ -13,7 +13,7 @@
 // joined a prefix before G was read is then found.
 uint32_t tidings__wake_others(const tidings_publisher *publisher, uint64_t resolved);
 
-// Wakes all sleeping observers that the result `resolved` names. Returns how many the asleep map shows.
+// Wakes all sleeping observers that the result `resolved` names. Returns how many sleeping members it found.
 static inline __attribute__((always_inline)) uint32_t tidings__wake(const tidings_publisher *publisher,
                                                                     uint64_t resolved) {
     tidings__segment *s = &publisher->center->segment;
@@ -24,9 +24,9 @@ static inline __attribute__((always_inline)) uint32_t tidings__wake(const tiding
 }
 
 // After many wake-ups, the observers that were woken first sleep on the claim until the commit. They check the slot
-// again after at most a sixteenth of the revoke timeout; this wake-up is sooner. Not in an observable center: any
-// number of readers can sleep on the claim, and the poster would wake them all.
-#define TIDINGS__MANY_WOKEN 4
+// again after at most a sixteenth of the revoke timeout; this wake-up is sooner. Callers do not call this in an
+// observable center: any number of readers can sleep on the claim, and the poster would wake them all.
+#define TIDINGS__MANY_WOKEN 4  // observers
 static inline void tidings__wake_claim_waiters(tidings__cell *cell, uint32_t woken) {
     if (__builtin_expect(woken > TIDINGS__MANY_WOKEN, 0)) tidings__futex_wake(tidings__claim_futex(cell), INT_MAX);
 }

@@ -243,7 +243,7 @@ bool tidings__record_text(tidings_observer *observer, const tidings__record *rec
                           uint32_t *name_length, uint32_t *subject_length);
 
 // place.c
-// Holds the chunk of the record at `position` in place of copying its payload: sets `in_place`. False: the payload has
+// Holds the chunk of the record at `position` instead of copying its payload: sets `in_place`. False: the payload has
 // to be copied.
 bool tidings__place_take(tidings_observer *observer, uint64_t position, uint32_t chunk);
 // Releases what the latest delivery points to. The caller has checked `in_place`.

@@ -1,4 +1,4 @@
-// Payloads in place: an observer holds a chunk in place of copying from it, and a caller holds payloads for longer.
+// Payloads in place: an observer holds a chunk instead of copying from it, and a caller holds payloads for longer.
 // design/8-holds.md.
 #include <errno.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ int tidings_hold(tidings_observer *o, const tidings_delivery *delivery, tidings_
 void tidings_release(tidings_held *held) {
     tidings_center *center = held->center;
     free(held->memory);
-    // In a forked child the hold is the parent's: the child has another instance, or has not joined yet.
+    // A forked child must not clear its parent's hold: instance or fork epoch differ.
     if (held->hold && tidings__center_joined(center, tidings__thread_self()) && center->instance == held->instance &&
         tidings__has_place(center)) {
         tidings__hold_leave(&center->segment, center->participant, held->entry, held->hold);

@@ -223,13 +223,13 @@ typedef struct plain {
 } plain;
 
 #define FORMAT (UINT64_C(0xff) << 56)
-#define NO_ROUTE UINT64_MAX  // of no record, as it has a format
+#define NO_ROUTE UINT64_MAX  // equals no route word without its format
 
 static inline __attribute__((always_inline)) plain plain_from(const tidings_observer *o, tidings__table *t) {
     const tidings__segment *s = &o->center->segment;
     const uint64_t most = s->shape.maximum_payload;
     tidings__subscription *sub = t->recent;
-    // If a record is due at the cursor, later ones are.
+    // A subscription that is due at the cursor is due at every later position.
     return (plain){.center = o->center,
                    .table = t,
                    .route = sub && tidings__due(sub, o->cursor) ? t->recent_entry : NO_ROUTE,
@@ -254,7 +254,8 @@ static __attribute__((noinline)) bool find_plain(plain *p, uint64_t route, uint6
 }
 
 // Delivers the record at `position`, of `cell`, if it is *plain*: copies the payload to `to`. Most records are, and
-// `take` needs twice as many instructions. The caller moves the cursor. Changes nothing unless it delivers.
+// `take` needs twice as many instructions. The caller moves the cursor. Unless it delivers, it changes only `to` and
+// what `find_plain` remembers.
 static inline __attribute__((always_inline)) bool take_plain(plain *p, const tidings__cell *cell, uint64_t position,
                                                              uint8_t *to, tidings_delivery *d) {
     if (!tidings__slot_plain(cell, position)) return false;
@@ -280,12 +281,12 @@ static inline __attribute__((always_inline)) bool take_plain(plain *p, const tid
     return true;
 }
 
-// Whether records alone are due.
+// True if only records can be due: no retained value, no subscription to many names or that is not active yet.
 static inline bool only_records(const tidings__table *t) {
     return t->special == 0 && !t->many && !tidings__relaxed(&t->fresh);
 }
 
-// How many positions from the cursor on are before the ring's end, as EV has it.
+// How many positions from the cursor on are before the ring's end, computed from EV.
 static inline int64_t positions_left(const tidings_observer *o) {
     const tidings__segment *s = &o->center->segment;
     return (int64_t)(tidings__oldest(s) + s->shape.slots - o->cursor);
@@ -335,7 +336,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     if (__builtin_expect(value != TIDINGS__NOTHING, 0)) return value;
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) activate_subscriptions(o, t);
     const uint64_t step = o->publish_step;
-    // Never beyond the ring's end as EV has it, whatever the cells say.
+    // Never beyond the ring's end, computed from EV, whatever the cells say.
     uint64_t reach = tidings__oldest(s) + s->shape.slots;
     uint32_t contradictions = 0;
     for (int rounds = 0;;) {

@@ -209,7 +209,7 @@ void tidings__chunk_reclaim(tidings__segment *s, const tidings__participant_set 
 #endif
             if (in_ring) desired = tidings__chunk_word(tidings__chunk_position(word), 0, TIDINGS__CHUNK_IN_RING);
         }
-        // Not tried again: if the word has changed, eviction has promoted the chunk.
+        // Not tried again: if the word has changed, eviction has promoted the chunk, or a holder has published it.
         tidings__cas(&s->chunk_words[chunk], &word, desired);
     }
 }

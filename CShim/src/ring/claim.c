@@ -93,10 +93,10 @@ static bool is_of_the_dead(uint64_t w, const tidings__participant_set *dead) {
 }
 
 void tidings__claims_reclaim(const tidings__segment *s, const tidings__participant_set *dead) {
-    // A slot that stayed unmarked would later seem to be claimed by the next participant that takes the dead one's
-    // entry. So committed claims are marked too: a revoker that loaded C before the commit may still declare the
-    // position dead, and the slot would be busy. If a poster skips the slot between the load and the CAS (at most once
-    // per lap), the CAS is tried again. The bound is for a peer that changes W all the time.
+    // An unmarked slot would later seem to be claimed by the next participant that takes the dead participant's entry.
+    // Committed claims are marked, too: a revoker that loaded C before the commit may still declare the position dead,
+    // and the slot would then be busy. A poster may skip the slot between the load and the CAS (at most once per lap);
+    // the CAS is then tried again. The bound is for a peer that changes W all the time.
     uint32_t changes = 0;
     for (uint32_t slot = 0; slot < s->shape.slots; slot++) {
         tidings__cell *cell = &s->cells[slot];

@@ -47,9 +47,9 @@ typedef struct tidings__claimant {
     bool followed;
 } tidings__claimant;
 
-// Takes `cell` for `position`: makes the claim the cell's W, which is still `w`. `upper`: the upper half of the new W,
-// the lap and the phase. `owner`: that of `by`, here and below a parameter because some callers know its kind. False: W
-// has changed.
+// Takes `cell` for `position`: changes the cell's W from `w` to the claim, by CAS. `upper`: the upper half of the new
+// W, the lap and the phase. `owner`: `by->owner`. It is a parameter, here and below, because some callers know its kind
+// at compile time. False: W has changed.
 static inline __attribute__((always_inline)) bool tidings__claim_cell(const tidings__claimant *by, uint32_t owner,
                                                                       tidings__cell *cell, uint64_t position,
                                                                       uint32_t upper, uint64_t w,
@@ -106,16 +106,16 @@ static inline void tidings__claim_noted(const tidings__claimant *by, uint64_t fi
 // - -EBUSY: `*held` exceeds the number of slots.
 int tidings__claim_next(const tidings__claimant *by, uint32_t *held, tidings__claim *claim);
 
-// Claims `position` in its `cell` if the cell is free and has the lap before, as most are, in half as many
-// instructions. Otherwise returns false; then call `tidings__claim_next`. `before`: twice the lap before. The position
-// is less than E + N, with E of an EV that was loaded before (invariant R5). The caller calls `tidings__claim_noted`,
-// before another claim of its thread.
+// Claims `position` in its `cell` if the cell is free and has the previous lap, as most have. It takes half as many
+// instructions as `tidings__claim_next`. False: call `tidings__claim_next`. `before`: twice the previous lap. The
+// position must be less than E + N, with E of an EV that was loaded before (invariant R5). The caller calls
+// `tidings__claim_noted` before another claim of its thread.
 static inline __attribute__((always_inline)) bool tidings__claim_free(const tidings__claimant *by, uint32_t owner,
                                                                       tidings__cell *cell, uint64_t position,
                                                                       uint32_t before, tidings__claim *claim) {
     const uint64_t w = tidings__acquire(&cell->claim), c = tidings__acquire(&cell->commit);
-    // W has the lap before this one, and the phase of C. Otherwise the position is claimed, or its cell is in use: the
-    // owner's death may still have freed it.
+    // W must have the previous lap, and the phase of C. Otherwise the position is claimed, or its cell is in use. The
+    // death of a cell's owner may have freed it; `tidings__claim_next` finds out.
     const uint32_t upper = (uint32_t)(w >> 32);
     if (upper != (before | (c & 1))) return false;
     if (tidings__acquire(&cell->verdict) == ((c >> 1) << 2 | TIDINGS__V_DEAD)) return false;

@@ -1,7 +1,7 @@
 // Takes and leaves holds, and finds out which chunks are held.
 #include "ring/hold.h"
 
-// True if the chunk word names the position and has the held bit afterwards, and the hold counts.
+// Sets the held bit. True if the hold counts.
 static bool mark(tidings__segment *s, uint32_t chunk, uint64_t position) {
     uint64_t word = tidings__acquire(&s->chunk_words[chunk]);
     for (int tries = 0; tries < TIDINGS__TRIES; tries++) {
@@ -16,7 +16,7 @@ static bool mark(tidings__segment *s, uint32_t chunk, uint64_t position) {
 #ifdef MUTANT_HOLD_OF_AN_EVICTED_RECORD  // Found by: interleaving holding_what_is_evicted
         return true;
 #endif
-        // Invariant H2: a poster that has found p before E may have read the entries before this one was written.
+        // Invariant H2: if p is before E, a poster may have read the entries before this entry was written.
         return (int64_t)(tidings__oldest(s) - position) <= 0;
     }
     return false;

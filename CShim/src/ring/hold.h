@@ -20,8 +20,8 @@ static inline bool tidings__chunk_set_has(const tidings__chunk_set *set, uint32_
 static inline uint64_t tidings__hold_word(uint32_t chunk, uint64_t position) { return position << 16 | (chunk + 1); }
 
 // Holds the chunk of the record at `position`, which is valid, in entry `at` of this participant's row. `now`:
-// realtime. False: the hold does not count, as the chunk has (or may soon have) another record. The entry is then
-// clear, unless another thread uses it. Call after `tidings__back_holds`.
+// CLOCK_REALTIME, in nanoseconds. False: the hold does not count. This hold is not in the entry. Call after
+// `tidings__back_holds`.
 bool tidings__hold_take(tidings__segment *s, uint32_t participant, uint32_t at, uint32_t chunk, uint64_t position,
                         uint64_t now);
 // Clears the entry, if it still has this hold. The payload must have been read.
@@ -30,7 +30,7 @@ void tidings__hold_leave(tidings__segment *s, uint32_t participant, uint32_t at,
 // True if a living participant holds this chunk, whose word was loaded before. Also true if the rows have no memory, so
 // that they can't be read.
 bool tidings__hold_found(tidings__segment *s, uint32_t chunk, uint64_t word);
-// All chunks that living participants hold. All there are, if the rows can't be read.
+// All chunks that living participants hold. Every chunk, if the rows can't be read.
 void tidings__holds_list(tidings__segment *s, tidings__chunk_set *held);
 
 // What one participant holds.

@@ -29,7 +29,7 @@ int tidings__sections_measure(const tidings_post_options *options, uint64_t *siz
 // Returns the first word after the section.
 static _Atomic uint64_t *write(_Atomic uint64_t *to, uint16_t type, const void *bytes, size_t size) {
     tidings__set_relaxed(to, type | (uint64_t)size << 16 | TIDINGS__RESERVED << 48);
-    // The bytes between its end and the next section are undefined, as those behind a payload.
+    // The padding after the section's bytes is undefined, as the padding after a payload is.
     if (size) tidings__body_write(to + 1, bytes, size);
     return to + 1 + tidings__round8(size) / 8;
 }

@@ -1,5 +1,4 @@
-// Sections of a record: bytes of a known type behind payload, name and subject, for what travels with a notification
-// and is not part of it (trace context). design/9-format.md.
+// Sections of a record: blocks of typed bytes behind payload, name and subject (trace context). design/9-format.md.
 //
 // An area is one word, {31…0 bytes after it, 63…32 reserved}, and the sections. A section is one word,
 // {15…0 type, 47…16 bytes, 63…48 reserved}, and its bytes, padded to a multiple of 8. Readers pass over unknown types.
@@ -13,9 +12,9 @@ static inline bool tidings__sections_given(const tidings_post_options *options) 
     return options && options->flags & TIDINGS_POST_SECTIONS && options->section_count > 0;
 }
 
-// Bytes of the area for a post with these options, or NULL; 0: it has no sections. -EINVAL, -EMSGSIZE with an error
-// line.
+// Bytes of the area for a post with these options, which have sections. -EINVAL, -EMSGSIZE with an error line.
 int tidings__sections_measure(const tidings_post_options *options, uint64_t *size);
+// The same. `options` may be NULL, and may have no sections: 0 bytes.
 static inline int tidings__sections_size(const tidings_post_options *options, uint64_t *size) {
     *size = 0;
     return __builtin_expect(tidings__sections_given(options), 0) ? tidings__sections_measure(options, size) : 0;

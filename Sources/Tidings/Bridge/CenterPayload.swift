@@ -7,7 +7,7 @@ final class CenterPayload: HeldPayload, @unchecked Sendable {
     /// Keeps the center open, and so mapped.
     private let center: CenterHandle
 
-    /// The payload of an observer's current delivery. `nil`: it is a copy, or another object holds it.
+    /// The payload of an observer's current delivery. `nil`: the payload was copied, or is held already.
     init?(_ observer: OpaquePointer?, _ delivery: UnsafePointer<tidings_delivery>, _ center: CenterHandle) {
         held = tidings_held()
         self.center = center

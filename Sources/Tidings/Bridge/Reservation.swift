@@ -4,13 +4,13 @@ import TidingsCoding
 
 /// Memory to build a payload in, from its beginning or after it has outgrown the poster's stack.
 ///
-/// It is memory of the center. It is memory of this process in two cases: if the center object follows its name, so
-/// that the payload can be posted in the next center; and if the post has a timeout, and the center has no memory at
-/// once. So the encoder never waits: the post does, with its timeout.
+/// Memory of the center, except in two cases: if the center object follows its name, so that the payload can be posted
+/// in the next center; and if the post has a timeout and the center has no memory at once. Then it is memory of this
+/// process. So the encoder never waits: the post waits, with its timeout.
 struct Reservation: ~Copyable, PayloadMemory {
     // Unowned, because the poster keeps the link alive, and most posts need no reservation.
     private unowned(unsafe) let link: CenterLink
-    /// The poster's stack memory, where the payload begins; empty: it begins here.
+    /// The poster's stack memory that has the beginning of the payload. Empty: the payload begins in this memory.
     private let scratch: UnsafeRawBufferPointer
     private let hasTimeout: Bool
     private var isInProcess = false
@@ -66,7 +66,6 @@ struct Reservation: ~Copyable, PayloadMemory {
     }
 
     // Doubling causes few moves and uses less than twice the memory.
-
     private mutating func growInCenter(used: Int, needed: Int) -> Int32 {
         let center = link.handle.center
         guard isHeld else {

@@ -127,9 +127,9 @@ extension SharedNotificationCenter {
     /// Promise: as for a message. No other process waits for the closure: the notification takes its position in the
     /// order after the closure has returned. If the process dies in the closure, nothing was posted, and the memory is
     /// reclaimed with its participant. If it is stopped there, only the memory stays taken. The compiler refuses a
-    /// closure that keeps the output. A payload that fits a slot is copied into it. A payload is also copied once if
-    /// this object follows its name (``Configuration-swift.struct/followsName``), or if a lossless observer's closure
-    /// posts it with a timeout.
+    /// closure that keeps the output. A payload that fits a slot is copied into it. A payload is also copied once in
+    /// three cases: this object follows its name (``Configuration-swift.struct/followsName``); the post has a timeout,
+    /// and the center has no memory at once; or a lossless observer's closure posts the payload with a timeout.
     ///
     /// The closure runs once, on the caller's thread and in its isolation, and may use this object. The call does not
     /// check for cancellation; the closure can, and can throw. A child process that is forked in the closure can't
@@ -150,8 +150,8 @@ extension SharedNotificationCenter {
     /// - Throws: as for a message, `post(_:options:)`; nothing was posted, and the memory is free again. An error of
     ///   the closure is the `underlyingError` of `.encodingFailed`, unless it is a ``SharedNotificationError``: that is
     ///   thrown unchanged. `.invalidArgument` also: the capacity is negative. `.payloadTooLarge` names the center's
-    ///   maximum. Before the closure runs: these two, `.invalidName`, `.notPermitted`, `.noSpace`, and `.full` if all
-    ///   memory for payloads of that size is in use.
+    ///   maximum. Before the closure runs: these two, `.invalidName`, `.notPermitted`, `.noSpace`, and, without a
+    ///   timeout, `.full` if all memory that is large enough is in use.
     @discardableResult
     public func post(
         name: Name, format: PayloadFormat = .bytes, capacity: Int, options: PostOptions = PostOptions(),

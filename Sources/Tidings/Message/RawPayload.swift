@@ -85,8 +85,8 @@ extension SharedNotificationCenter {
         /// }
         /// ```
         ///
-        /// The numbers are those of the poster's machine, one behind the other. They are read where the payload lies,
-        /// and copied only if they are not aligned there. The payload of a post that builds it
+        /// The numbers are those of the poster's machine, without gaps. They are read where the payload lies, and
+        /// copied only if they are not aligned there. The payload of a post that builds it
         /// (`post(name:format:capacity:options:building:)`) is aligned for every number type, and a byte is aligned
         /// everywhere. What ``withBytes(_:)`` says of payloads in place holds for each number, too.
         ///
@@ -94,8 +94,8 @@ extension SharedNotificationCenter {
         ///   - type: the type of the numbers.
         ///   - field: the name of a field of type `Data` in a message encoded as CBOR. `nil`: the whole payload.
         ///   - body: receives the numbers. The compiler refuses a closure that keeps the span.
-        /// - Throws: what the closure throws; a `DecodingError` if there is no such field, or if its bytes are no whole
-        ///   number of elements.
+        /// - Throws: what the closure throws; a `DecodingError` if there is no such field, or if its size is not a
+        ///   multiple of the element's size.
         public func withSpan<Element: Numeric & BitwiseCopyable, Result>(
             of type: Element.Type = Element.self, at field: String? = nil, _ body: (Span<Element>) throws -> Result
         ) throws -> Result {
@@ -126,13 +126,13 @@ extension SharedNotificationCenter {
             return try body(held.bytes)
         }
 
-        /// Compares formats and bytes.
+        /// Compares formats and bytes. Not stable for a payload in place that a peer changes.
         public static func == (left: RawPayload, right: RawPayload) -> Bool {
             left.format == right.format
                 && left.withPointer { left in right.withPointer { left.elementsEqual($0) } }
         }
 
-        /// Hashes the format and the bytes.
+        /// Hashes the format and the bytes. Not stable for a payload in place that a peer changes.
         public func hash(into hasher: inout Hasher) {
             hasher.combine(format)
             withPointer { hasher.combine(bytes: $0) }
@@ -235,8 +235,9 @@ extension SharedNotificationCenter {
             return try reading { try PayloadCoding.messageInCBOR(type, $0, isShared: $1) }
         }
 
-        /// Calls a decoder of the library's: with the bytes in place, and if it fails there, with a copy. Other
-        /// processes may have changed the bytes, and a decoder refuses more of such bytes (`CBORReader.spend`).
+        /// Calls one of the library's decoders with the bytes in place. If the decoder fails there, calls it again with
+        /// a copy: a peer may have changed the bytes, and a decoder of shared bytes has stricter limits
+        /// (`CBORReader.spend`).
         func reading<Value>(_ decode: (UnsafeRawBufferPointer, _ isShared: Bool) throws -> Value) throws -> Value {
             guard let held else { return try own.withUnsafeBytes { try decode($0, false) } }
             return try Self.reading(held, decode)

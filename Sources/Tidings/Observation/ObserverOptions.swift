@@ -92,29 +92,29 @@ extension SharedNotificationCenter {
     ///
     /// A message is decoded from the center's memory. A ``Notification`` has a payload there:
     /// ``RawPayload/withBytes(_:)`` reads it. Posters do not use the memory meanwhile: until the message is decoded, or
-    /// until the last copy of the payload is gone. They never wait for it. If all memory for payloads of a size is held
-    /// (16 of the largest), a post of that size fails at once with `.full`, and its message names the process that
-    /// holds most; `tidings stat` shows how many payloads each process holds, and since when. So keep such a payload
-    /// for a short time, or keep its ``RawPayload/bytes``.
+    /// until the last copy of the payload is gone. They never wait for it. If all memory that is large enough for a
+    /// payload is held (the largest size has room for 16 payloads), its post fails at once with `.full`, and the
+    /// error's message names the process that holds most. `tidings stat` shows how many payloads each process holds,
+    /// and since when. So keep such a payload for a short time, or keep its ``RawPayload/bytes``.
     ///
-    /// A center object can hold 31 payloads at a time, 4 of which wait for one observer's closure or sequence. Further
-    /// ones are copied, as are all that arrive during a suspension, or in a center opened read-only. A process that
-    /// dies holds nothing. A held payload keeps the center open. In a forked child it is valid as long as the parent
-    /// holds it.
+    /// A center object holds at most 31 payloads. At most 4 of them wait for any one observer. Further payloads are
+    /// copied, as are all that arrive during a suspension, or in a center opened read-only. The holds of a dead process
+    /// end. A held payload keeps the center open. In a forked child, the payload is valid as long as the parent holds
+    /// it.
     ///
     /// A process with write access that does not keep to the library's rules can change a payload while it is read.
     /// Decoding then gives wrong values or fails, and nothing worse. A ``PayloadCoder``, a ``BytesMessage`` and the
     /// methods of a protocol are given a copy. An observer with this option uses an observer slot of the center and a
     /// thread.
     public struct InPlace: Hashable, Sendable {
-        /// From how many bytes on.
+        /// The least size in bytes.
         public var threshold: Int
 
         /// Payloads of 16 KiB or more. Smaller ones are copied in about the time that holding them takes.
         public static let large = InPlace.from(16_384)
 
-        /// Payloads of so many bytes or more. Those of at most 200 bytes are always copied. For an example see
-        /// ``InPlace``.
+        /// Payloads of so many bytes or more; a negative number counts as 0. Payloads of at most 200 bytes are always
+        /// copied. For an example see ``InPlace``.
         public static func from(_ bytes: Int) -> InPlace { InPlace(threshold: bytes) }
     }
 
