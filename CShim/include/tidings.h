@@ -436,8 +436,8 @@ enum {
     /// Posters are held back rather than overwrite what this observer has not received. Its names are added before the
     /// first `tidings_next` (-EBUSY later).
     TIDINGS_OBSERVE_LOSSLESS = 1,
-    /// The observer receives no payloads and sections: a delivery states the payload's size, and `payload` is "". If the
-    /// center can be written to, `tidings_next` with time-out 0 is async-signal-safe for such an observer. The
+    /// The observer receives no payloads and no sections: a delivery states the payload's size, and `payload` is "".
+    /// If the center can be written to, `tidings_next` with time-out 0 is async-signal-safe for such an observer. The
     /// condition: it has been called once after the last change of names. Still one call at a time.
     TIDINGS_OBSERVE_BARE = 2,
 };
@@ -561,7 +561,8 @@ typedef struct tidings_delivery {
 
 /// The bytes of the delivery's first section of that type (TIDINGS_SECTION_…), aligned to 8 bytes, and their number in
 /// `*size` (`size` must not be NULL). NULL, and 0: it has none. They are as their poster wrote them: check what they
-/// are. Valid as long as the delivery's `name`. Async-signal-safe.
+/// are. Valid as long as the delivery's `name`, and after `tidings_hold` not beyond `tidings_release`.
+/// Async-signal-safe.
 /// Bound: constant. Never waits.
 const void *tidings_delivery_section(const tidings_delivery *delivery, uint16_t type, size_t *size);
 
@@ -683,8 +684,9 @@ typedef struct tidings_held {
 /// death: a post that finds no chunk does so. A stopped process holds what it held. A payload that was copied is held
 /// in the process's own memory, as many as fit there.
 ///
-/// -EINVAL: the delivery has no payload, is not the latest, or is held already. -ECHILD: the observer was opened before
-/// a fork. Only the thread that calls `tidings_next` may call this, between two calls.
+/// `*held` is overwritten, so it must not be a payload that is still held. Pass the latest delivery: -EINVAL if it has
+/// no payload or is held already, and for an earlier one, unless both payloads were copied to the same memory. -ECHILD:
+/// the observer was opened before a fork. Only the thread that calls `tidings_next` may call this, between two calls.
 /// Bound: constant. Never waits.
 int tidings_hold(tidings_observer *observer, const tidings_delivery *delivery, tidings_held *held);
 
