@@ -253,13 +253,15 @@ struct BatchTests {
     @Test func aSuspensionBeginsInABacklog() async throws {
         let test = try TestCenter()
         let center = test.center
-        let (gate, began, got, marked) = (Gate(), Events<Void>(), Events<Int>(), Events<Void>())
+        let (got, marked) = (Events<Int>(), Events<Void>())
         let tokens = [
             try center.addObserver(forNames: [Track.name], suspensionBehavior: .hold(limit: 100)) { notification in
                 let number = (try? notification.payload.decode(Track.self).number) ?? -1
                 if number == 0 {
-                    began.add(())
-                    gate.pass()
+                    // No gate: a closure that waits is taken for a hanging one. What has arrived for it by then is
+                    // delivered in spite of a suspension.
+                    try? center.post(contentsOf: (1..<50).map { Track($0) })
+                    _ = try? center.post(name: "marker", payload: .empty)
                 }
                 got.add(number)
                 if number == 10 { center.isSuspended = true }
@@ -269,11 +271,6 @@ struct BatchTests {
             },
         ]
         try center.post(Track(0))
-        await began.wait(for: 1)
-        try center.post(contentsOf: (1..<50).map { Track($0) })
-        try center.post(name: "marker", payload: .empty)
-        gate.open()
-        await got.wait(for: 11)
         await marked.wait(for: 1)
         #expect(got.all == Array(0...10))
         center.isSuspended = false
