@@ -355,7 +355,7 @@ typedef struct tidings_post_options {
     int64_t timeout_ns;
     /// With TIDINGS_POST_SECTIONS. Read during the post only. Sections take room in a slot. They do not count towards
     /// the maximum payload. They make no post fail for lack of memory: if there is none for them, the notification is
-    /// posted without them.
+    /// posted without them. With a timeout, a post waits for memory that has room for them.
     const tidings_section *sections;
 } tidings_post_options;
 
