@@ -4,6 +4,15 @@
 
 static tidings_center *own_center;
 
+// A process that runs `body`, and stands still after so many instructions of its section, or at the section's end.
+// `*at`: how many it has executed.
+static pid_t stopped_at(void (*body)(void), uint64_t instructions, uint64_t *at) {
+    atomic_store(returned, 0);
+    const pid_t pid = start_traced(body);
+    *at = step(pid, instructions, false);
+    return pid;
+}
+
 // A post that is killed anywhere is there as a whole or not at all. It holds up no process, and leaves nothing behind.
 static void killed_in(act act) {
     what = act;
@@ -17,9 +26,8 @@ static void killed_in(act act) {
     uint64_t delivered_anyway = 0;
     CHECK(drain(observer).received == 1, "the one that wasn't killed");
     for (uint32_t kill = 0; kill < kills; kill++) {
-        atomic_store(returned, 0);
-        const pid_t pid = start_traced(posts_once);
-        const uint64_t at = step(pid, moment(kill, kills, length), false);
+        uint64_t at;
+        const pid_t pid = stopped_at(posts_once, moment(kill, kills, length), &at);
         const bool was_returned = atomic_load(returned);
         kill_and_reap(pid);
         post_number(publisher, kill);
@@ -78,9 +86,8 @@ static void stopped_in(act act) {
     uint64_t total = drain(observer).received;
     const uint32_t stops = moments(act.full ? KILLS / 8 : KILLS / 3, length);
     for (uint32_t stop = 0; stop < stops; stop++) {
-        atomic_store(returned, 0);
-        const pid_t pid = start_traced(posts_once);
-        const uint64_t at = step(pid, moment(stop, stops, length), false);
+        uint64_t at;
+        const pid_t pid = stopped_at(posts_once, moment(stop, stops, length), &at);
         uint32_t came = 0;
         // While it stands still, this process posts and receives: nothing here waits for it.
         for (uint32_t number = 0; number < 3 * 256; number++, total++) {
@@ -164,9 +171,8 @@ void killed_anywhere_in_a_batch(void) {
     uint64_t total = 2 * BATCH;
     CHECK(drain(observer).received == BATCH, "the one that wasn't killed");
     for (uint32_t kill = 0; kill < kills; kill++) {
-        atomic_store(returned, 0);
-        const pid_t pid = start_traced(posts_a_batch);
-        const uint64_t at = step(pid, moment(kill, kills, length), false);
+        uint64_t at;
+        const pid_t pid = stopped_at(posts_a_batch, moment(kill, kills, length), &at);
         const bool was_returned = atomic_load(returned);
         kill_and_reap(pid);
         post_number(publisher, kill);
@@ -197,9 +203,8 @@ void stopped_anywhere_in_a_batch(void) {
     (void)drain(observer);
     const uint32_t stops = moments(KILLS / 3, length);
     for (uint32_t stop = 0; stop < stops; stop++) {
-        atomic_store(returned, 0);
-        const pid_t pid = start_traced(posts_a_batch);
-        const uint64_t at = step(pid, moment(stop, stops, length), false);
+        uint64_t at;
+        const pid_t pid = stopped_at(posts_a_batch, moment(stop, stops, length), &at);
         uint32_t came = 0;
         for (uint32_t number = 0; number < 3 * 256; number++) {
             post_number(publisher, number);
