@@ -36,6 +36,16 @@ struct InPlaceObservationTests {
         .init(format: .bytes, bytes: Array(repeating: letter, count: size))
     }
 
+    /// Observes in place, and keeps the payload of each notification.
+    private func keepRaw(
+        of center: Center, in got: Locked<[Center.RawPayload]>, _ arrived: Events<Void>
+    ) throws -> Center.ObservationToken {
+        try center.addObserver(forNames: "test.raw", options: .init(inPlace: .large)) { one in
+            got.withLock { $0.append(one.payload) }
+            arrived.add(())
+        }
+    }
+
     /// How many payloads the center object holds.
     private func held(_ center: Center) throws -> Int {
         try center.participants.filter(\.isOwn).map(\.payloadsHeld).reduce(0, +)
@@ -165,12 +175,8 @@ struct InPlaceObservationTests {
 
     @Test func aPayloadStaysUntilItsLastCopyIsGone() async throws {
         let test = try TestCenter()
-        let got = Locked<[Center.RawPayload]>([])
-        let arrived = Events<Void>()
-        let token = try test.center.addObserver(forNames: "test.raw", options: .init(inPlace: .large)) { one in
-            got.withLock { $0.append(one.payload) }
-            arrived.add(())
-        }
+        let (got, arrived) = (Locked<[Center.RawPayload]>([]), Events<Void>())
+        let token = try keepRaw(of: test.center, in: got, arrived)
         for letter in UInt8(1)...3 { try test.center.post(name: "test.raw", payload: Self.raw(letter)) }
         await arrived.wait(for: 3)
         #expect(try held(test.center) == 3)
@@ -235,12 +241,8 @@ struct InPlaceObservationTests {
 
     @Test func beyondTheHoldsOfACenterObjectPayloadsAreCopied() async throws {
         let test = try TestCenter()
-        let got = Locked<[Center.RawPayload]>([])
-        let arrived = Events<Void>()
-        let token = try test.center.addObserver(forNames: "test.raw", options: .init(inPlace: .large)) { one in
-            got.withLock { $0.append(one.payload) }
-            arrived.add(())
-        }
+        let (got, arrived) = (Locked<[Center.RawPayload]>([]), Events<Void>())
+        let token = try keepRaw(of: test.center, in: got, arrived)
         for number in 0..<40 {
             try test.center.post(name: "test.raw", payload: Self.raw(UInt8(number), size: 20_000))
         }
