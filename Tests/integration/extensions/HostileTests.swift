@@ -184,8 +184,9 @@ struct HostileTests {
         await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
         let waiting = Task { await centerCode { _ = try await one.request(Command("where")) } }
         await one.stop(timeout: .zero)
+        // The request may fail as the one before it did, if the extension is not gone by then.
         let ended = await waiting.value
-        #expect(ended == .serverEnded || ended == .noServer)
+        #expect(ended == .serverEnded || ended == .noServer || ended == .full)
     }
 
     /// A `Command` that tells when it is encoded, which is just before the request is made.
