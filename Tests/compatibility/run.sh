@@ -39,12 +39,11 @@ base_commit() {
     echo "$commit"
 }
 
-tests=$root versions=(present later)
+versions=(present later)
 if commit=$(base_commit 2>/dev/null); then
     mkdir "$build/tree"
-    "${git[@]}" archive "$commit" CShim/src CShim/include Tests/stress Tests/scenarios/check.h Tests/compatibility | tar -x -C "$build/tree"
-    # One test program for all versions: its processes share memory of their own.
-    tests=$build/tree versions=(1.0 present later)
+    "${git[@]}" archive "$commit" CShim/src CShim/include | tar -x -C "$build/tree"
+    versions=(1.0 present later)
     echo "compatibility: 1.0 is commit $commit"
 elif [[ $("${git[@]}" rev-parse --is-shallow-repository 2>/dev/null || echo none) == false ]]; then
     echo "compatibility: this clone has no commit of version 1.0, which Tests/compatibility/base names; fetch the whole history, or write the commit's hash into that file" >&2
@@ -68,14 +67,15 @@ core() { # core VERSION
 }
 for version in "${versions[@]}"; do core "$version"; done
 
-program() { # program VERSION NAME SOURCE…: the test's sources with the core of a version
+# Links the sources of a test program with the core of a version, and compiles them with that version's header. The sources are those of this tree for each version: the processes of the stress test share memory of their own, and faults of a test can be corrected. So these sources call only what version 1.0 has.
+program() { # program VERSION NAME SOURCE…
     local version=$1 name=$2
     shift 2
     "$compiler" -std=gnu17 -D_GNU_SOURCE -O1 -g -I"${tree[$version]}/CShim/include" "$@" "$build/$version"/*.o -lpthread -o "$build/$name-$version"
 }
 for version in "${versions[@]}"; do
-    program "$version" stress "$tests"/Tests/stress/*.c &
-    program "$version" pair "$tests/Tests/compatibility/pair.c" &
+    program "$version" stress "$root"/Tests/stress/*.c &
+    program "$version" pair "$root/Tests/compatibility/pair.c" &
     wait -n
     wait -n
 done
@@ -98,7 +98,7 @@ echo "compatibility: each pair of ${versions[*]} passed"
         "$compiler" -std=gnu17 -D_GNU_SOURCE -O1 "-D$mutant" -I"$root/CShim/src" -I"$root/CShim/include" -c "$source" -o "$build/mutant/$(basename "$(dirname "$source")")-$(basename "$source" .c).o"
     done
     tree[mutant]=$root
-    program mutant pair "$tests/Tests/compatibility/pair.c"
+    program mutant pair "$root/Tests/compatibility/pair.c"
     if { pair "$build/pair-mutant" "$build/pair-later" && pair "$build/pair-later" "$build/pair-mutant"; } >/dev/null 2>&1; then
         echo "compatibility: $mutant is not found"
         exit 1

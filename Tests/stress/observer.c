@@ -191,7 +191,10 @@ static int act(watch *w) {
         }
         case 7:
         case 8:
-            if (!w->threaded && !seat_reads_only(w->seat)) presence_change(POSTERS + w->number, w->center, c);
+            // An announcement may wait without limit for the lossless observers, of which this thread's own would be
+            // one.
+            if (!w->threaded && !w->lossless && !seat_reads_only(w->seat))
+                presence_change(POSTERS + w->number, w->center, c);
             return GO_ON;
         default: {
             if (w->lossless) return GO_ON;
