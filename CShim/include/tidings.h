@@ -351,7 +351,8 @@ typedef struct tidings_post_options {
     uint8_t flags;      ///< TIDINGS_POST_…
     uint16_t section_count;  ///< with TIDINGS_POST_SECTIONS: of `sections`; 0: no sections
     /// How long a lossless observer may hold this post back: 0 not at all (-EAGAIN), > 0 nanoseconds (-ETIMEDOUT), -1
-    /// without end.
+    /// without end. The caller's own lossless observer counts too: if this thread is the one that reads it, give a
+    /// limit.
     int64_t timeout_ns;
     /// With TIDINGS_POST_SECTIONS. Read during the post only. Sections take room in a slot. They do not count towards
     /// the maximum payload. They make no post fail for lack of memory: if there is none for them, the notification is
