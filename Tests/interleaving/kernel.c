@@ -35,6 +35,7 @@ int tidings__futex_wait_any(const tidings__futex_value *values, uint32_t count, 
     f->timed = timeout_ns > 0 && timeout_ns < FOR_EVER;
     f->wake_at = f->timed ? machine.now + (uint64_t)timeout_ns : UINT64_MAX;
     machine_sleep();
+    f->word_count = 0;
     return f->answer;
 }
 
@@ -47,11 +48,13 @@ int tidings__futex_wait_either(const tidings__futex_value *values, uint32_t coun
 }
 bool tidings__futex_takes_several(void) { return true; }
 
-static bool sleeps_on(const fiber *f, uintptr_t at) {
-    if (f->state != ASLEEP) return false;
+// A fiber that was woken by one word, or whose time is up, stays among the sleepers of its other words until it runs:
+// as in the kernel, where the sleeper itself leaves the queues. So a wake-up can be spent on a fiber that is awake.
+static uintptr_t *queued_on(fiber *f, uintptr_t at) {
+    if (f->state != ASLEEP && f->state != READY) return NULL;
     for (uint32_t i = 0; i < f->word_count; i++)
-        if (f->words[i] == at) return true;
-    return false;
+        if (f->words[i] == at) return &f->words[i];
+    return NULL;
 }
 
 static int wake(uintptr_t at, int count) {
@@ -60,11 +63,11 @@ static int wake(uintptr_t at, int count) {
         fiber *longest = NULL;
         for (uint32_t i = 0; i < machine.fiber_count; i++) {
             fiber *f = &machine.fibers[i];
-            if (sleeps_on(f, at) && (!longest || f->ticket < longest->ticket)) longest = f;
+            if (queued_on(f, at) && (!longest || f->ticket < longest->ticket)) longest = f;
         }
         if (!longest) break;
+        *queued_on(longest, at) = longest->words[--longest->word_count];
         longest->state = READY;
-        longest->word_count = 0;
         longest->answer = 0;
         woken++;
     }
@@ -185,6 +188,13 @@ tidings__thread *tidings__thread_refresh(void) {
     static uintptr_t pending;
     tidings__thread_state = (tidings__thread){.tid = 999, .pending = &pending, .fork_epoch = tidings__fork_epoch};
     return &tidings__thread_state;
+}
+
+// A thread that the library starts, before the schedules begin.
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+    (void)thread, (void)attributes;
+    machine_fiber("its helper", NULL, (void (*)(void *))(void *)body, argument)->bystander = true;
+    return 0;
 }
 
 int __real_pthread_mutex_lock(pthread_mutex_t *mutex);

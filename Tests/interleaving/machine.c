@@ -40,7 +40,6 @@ static void change_to(fiber *from, fiber *to) {
 static void wake(fiber *f, int answer) {
     f->state = READY;
     f->answer = answer;
-    f->word_count = 0;
 }
 static void wake_due(void) {
     for (uint32_t i = 0; i < machine.fiber_count; i++) {

@@ -33,7 +33,7 @@ typedef struct fiber {
     tidings_center *center;
     bool mortal, bystander;  // may be killed; may be asleep when all is over
     fiber_state state;
-    uintptr_t words[TIDINGS__FUTEX_WORDS];  // asleep on these; none: naps
+    uintptr_t words[TIDINGS__FUTEX_WORDS];  // among the sleepers of these; none: naps
     uint32_t word_count;
     uint64_t ticket;  // the longest sleeper is woken first
     bool timed;

@@ -17,7 +17,7 @@ lanes=$(nproc)
 
 # kernel.c replaces these files of src/platform.
 replaced="barrier|clock|futex|lock|thread|watch"
-wraps=$(printf -- '-Wl,--wrap=%s ' malloc calloc realloc free aligned_alloc pthread_mutex_lock)
+wraps=$(printf -- '-Wl,--wrap=%s ' malloc calloc realloc free aligned_alloc pthread_create pthread_mutex_lock)
 core_files() { find "$core/src" -name '*.c' | grep -vE "/platform/($replaced)\.c$" | sort; }
 object() { echo "$1" | sed 's|.*/src/||; s|/|_|; s|$|.o|'; }
 compile() { # compile FILE OBJECT [FLAG]: one file of the core. processor.c sees its accesses, except the platform's.

@@ -70,6 +70,7 @@ SCENE(names_come_and_go_twice, "two do so", .changes = 1)
 SCENE(predecessor_reused, "one takes a name out, and another uses the entry before it in the chain again", .changes = 1)
 SCENE(one_reader_changing, "names are added and removed while a reader waits", .changes = 1, .buffers = true)
 SCENE(interrupting, "an interruption is never missed", .changes = 3, .buffers = true)
+SCENE(polling_and_waiting, "one that has a descriptor waits without it", .changes = 2)
 
 // scenes_values.c
 SCENE(values, "retained values, set by two, asked for by a new observer", .changes = 1, .verify = the_newest_is_kept)

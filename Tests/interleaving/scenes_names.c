@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "center/center.h"
+#include "platform/clock.h"
 #include "registry/name_table.h"
 #include "stage.h"
 
@@ -207,6 +208,27 @@ void interrupting(void) {
     watcher *w = add_watcher("observer X", "n");
     w->fiber->body = watch_until_interrupted;
     machine_fiber("its thread", w->center, interrupt, w);
+}
+
+// After the first call, the descriptor's helper watches. The second one makes it leave, and sleeps itself.
+static void poll_and_wait(void *argument) {
+    watcher *w = argument;
+    tidings_delivery d;
+    const int result = tidings_next(w->observer, 0, &d);
+    if (result == 0)
+        board_note(w, &d);
+    else if (result != -EAGAIN)
+        machine_violation("tidings_next: %d", result);
+    tidings__yield();
+    board_watch(w);
+}
+void polling_and_waiting(void) {
+    open_center();
+    watcher *w = add_watcher("observer X", "n");
+    w->fiber->body = poll_and_wait;
+    int descriptor;
+    if (tidings_observer_descriptor(w->observer, &descriptor) != 0) machine_violation("%s", tidings_last_error());
+    add_poster("poster A", "n", 1);
 }
 
 static tidings_observer *observe_at_first(const char *name) {

@@ -95,7 +95,12 @@ void tidings__nudge(tidings__sleeper *sleeper) {
     tidings__fetch_add(&sleeper->own_futex, 1);
     tidings__futex_wake(&sleeper->own_futex, 2);
     if (!sleeper->doorbell) return;
-    // Without FUTEX_WAITV an observer sleeps on its doorbell alone. Adds 2, because bit 0 is the asleep flag.
+#ifdef MUTANT_NUDGED_HELPER_STAYS_ON_DOORBELL  // Found by: interleaving polling_and_waiting
+    return;
+#endif
+    // Without FUTEX_WAITV an observer sleeps on its doorbell alone. With it, a descriptor's helper that its own futex
+    // woke stays among the doorbell's sleepers until it runs, and a poster's wake-up could be spent on it. Adds 2,
+    // because bit 0 is the asleep flag.
     tidings__fetch_add(sleeper->doorbell, 2);
     tidings__futex_wake(sleeper->doorbell, 2);
 }
