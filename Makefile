@@ -46,7 +46,7 @@ manual := $(wildcard CShim/notify/man/*)
 all: $(libraries:%=$(BUILD)/%.so) $(libraries:%=$(BUILD)/%.a) $(extension) $(if $(utility),$(BUILD)/notifyutil)
 
 $(core): own += -ICShim/src
-$(sqlite): own += -fvisibility=hidden
+$(sqlite): own += -fvisibility=hidden -ICShim/sqlite/include
 $(dispatch): own += $(with_blocks)
 $(peer) $(utility): own += $(if $(has_dispatch),$(with_blocks))
 $(BUILD)/%.o: %.c

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/wait.h>
@@ -62,13 +63,10 @@ static sqlite3 *again(const char *path) {
     return db;
 }
 
-static _Atomic(int) committed;
 static void *commit_for_ever(void *path) {
     sqlite3 *db = again(path);
-    for (;;) {
-        if (sqlite3_exec(db, "INSERT INTO t VALUES(1)", NULL, NULL, NULL) != SQLITE_OK) _exit(4);
-        committed++;
-    }
+    while (sqlite3_exec(db, "INSERT INTO t VALUES(1)", NULL, NULL, NULL) == SQLITE_OK) {}
+    _exit(4);
 }
 
 static int64_t number(sqlite3 *db, const char *sql) {
@@ -110,8 +108,28 @@ static char *follow(sqlite3 *db) {
     return text;
 }
 
+static _Atomic(int) racing, ready, go;
+
+// Registered before the extension's exit handler, so it runs after it: just before the process ends.
+static void last(void) {
+    if (!racing) return;
+    go = 1;
+    for (volatile int i = 0; i < racing; i++) {}
+}
+
+// Has written in a transaction when `exit` begins, and commits when it ends.
+static void *commit_at_the_end(void *path) {
+    sqlite3 *db = again(path);
+    if (sqlite3_exec(db, "BEGIN IMMEDIATE; INSERT INTO t VALUES(1)", NULL, NULL, NULL) != SQLITE_OK) _exit(4);
+    ready = 1;
+    while (!go) {}
+    (void)sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    return NULL;
+}
+
 int peer_main(int count, char **arguments) {
     if (count < 4) return 64;
+    (void)atexit(last);
     extension = arguments[2];
     const int flags = atoi(arguments[3]);
     sqlite3 *db = NULL;
@@ -146,8 +164,9 @@ int peer_main(int count, char **arguments) {
             text = strdup(result == SQLITE_OK ? "" : sqlite3_errmsg(db));
         } else if (sscanf(sql, ".race %d", &status) == 1) {
             pthread_t thread;
-            (void)pthread_create(&thread, NULL, commit_for_ever, (void *)sqlite3_db_filename(db, "main"));
-            while (committed <= status) {}
+            racing = status;
+            (void)pthread_create(&thread, NULL, commit_at_the_end, (void *)sqlite3_db_filename(db, "main"));
+            while (!ready) sched_yield();
             exit(0);
         } else if (strcmp(sql, ".write") == 0) {
             (void)commit_for_ever((void *)sqlite3_db_filename(db, "main"));

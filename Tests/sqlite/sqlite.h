@@ -30,7 +30,7 @@ const char *in_directory(const char *name);  // a path; valid until the test end
 //
 //     .open PATH FLAGS   closes the connection and opens another one; FLAGS: of sqlite3_open_v2, 0 for the usual ones
 //     .close   .load   .stop (raises SIGSTOP)   .exit STATUS
-//     .write (commits for ever)   .race COMMITS (a thread commits for ever; exits after some)   .follow (see peer.c)
+//     .write (commits for ever)   .race TURNS (exits, and a thread commits meanwhile)   .follow (see peer.c)
 typedef struct peer {
     pid_t pid;
     int in, out;  // of the peer

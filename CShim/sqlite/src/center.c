@@ -140,8 +140,8 @@ static void at_exit(void) {
         // Stored before `flights` is read. A thread that begins a transaction adds to `flights`, then reads
         // `announced`.
         if (!atomic_exchange(&home->announced, false)) continue;
+#ifndef MUTANT_EXIT_IS_NO_DEATH  // Found by: sqlite an_exit_in_a_commit_leaves_no_commit_unseen
         tidings_center *center = atomic_load(&home->center);
-#ifndef MUTANT_EXIT_IS_NO_DEATH  // Found by: sqlite exits
         if (center && atomic_load(&flights) > 0) announce(home, center);
 #endif
     }
@@ -201,7 +201,7 @@ static bool ready(sq__database *database) {
         if (error) return sq__complain(error, tidings_last_error()), false;
         database->center = center;
     }
-#ifndef MUTANT_NOT_ANNOUNCED  // Found by: sqlite kills
+#ifndef MUTANT_NOT_ANNOUNCED  // Found by: sqlite a_writer_killed_anywhere_leaves_no_commit_unseen
     if (!atomic_load(&home->announced)) announce(home, center);
 #endif
     return true;

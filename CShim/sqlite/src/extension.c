@@ -2,8 +2,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "../include/tidings_sqlite.h"
 #include "internal.h"
+#include "tidings_sqlite.h"
 
 SQLITE_EXTENSION_INIT1
 

@@ -1,4 +1,4 @@
-// What the files of the extension share. It is a client of tidings.h alone. Its design: CShim/sqlite/README.md.
+// What the files of the extension share. It is a client of tidings.h alone. Its design: Docs/Design/SQLite.md.
 #ifndef TIDINGS_SQLITE_INTERNAL_H
 #define TIDINGS_SQLITE_INTERNAL_H
 
@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <tidings.h>
+
+#include "tidings.h"
 
 extern const sqlite3_api_routines *sqlite3_api;
 

@@ -82,7 +82,7 @@ bool sq__file_peek(sq__file *file, uint64_t *version, uint32_t *pages) {
 static void end_exclusive(sq__file *file) {
     sq__commit commit = {file->new_counter, file->new_pages, file->wal_committed};
     bool committed = file->wal_committed;
-#ifndef MUTANT_ROLLBACK_IS_POSTED  // Found by: sqlite rollbacks
+#ifndef MUTANT_ROLLBACK_IS_POSTED  // Found by: sqlite rollbacks_post_nothing
     // A rollback restores page 1 with the counter that it had.
     if (file->written && file->new_counter != file->before) committed = true;
 #else
@@ -145,7 +145,7 @@ static int fetch(sqlite3_file *base, sqlite3_int64 offset, int amount, void **by
 static int write_file(sqlite3_file *base, const void *bytes, int amount, sqlite3_int64 offset) {
     sq__file *file = (sq__file *)base;
     const int result = file->real->pMethods->xWrite(file->real, bytes, amount, offset);
-#ifndef MUTANT_CHECKPOINT_IS_POSTED  // Found by: sqlite checkpoints
+#ifndef MUTANT_CHECKPOINT_IS_POSTED  // Found by: sqlite checkpoints_post_nothing
     if (file->wal_open) return result;
 #endif
     if (result == SQLITE_OK && offset == 0 && amount >= PAGES_AT + 4) {
@@ -195,11 +195,8 @@ static int lock(sqlite3_file *base, int level) {
 static int unlock(sqlite3_file *base, int level) {
     sq__file *file = (sq__file *)base;
     const bool ends = file->level >= SQLITE_LOCK_RESERVED && level < SQLITE_LOCK_RESERVED;
-#ifdef MUTANT_POST_BEFORE_UNLOCK  // Found by: sqlite waits_see_commits
-    if (ends) end_exclusive(file);
-#endif
     const int result = file->real->pMethods->xUnlock(file->real, level);
-    // SQLite takes the lock for given up, also after an error.
+    // SQLite takes the lock for given up, also after an error. Invariant S1.
     if (file->level > level) file->level = level;
     if (ends) end_exclusive(file);
     return result;
@@ -257,7 +254,9 @@ static int end_wal_write(sq__file *file, int flags) {
         commit.pages = file->index[PAGES];
         // Recovery numbers commits anew. It may have found one whose writer died before it was visible.
         committed = file->recovered ? file->index[FRAMES] != 0 : commit.counter != file->wal_base;
+#ifndef MUTANT_OWN_COMMIT_IS_NEWS  // Found by: sqlite own_commits_wake_on_request_only
         atomic_store(&file->seen, sq__version(true, commit.counter));
+#endif
     }
     const int result = file->real->pMethods->xShmLock(file->real, WAL_WRITE_LOCK, 1, flags);
     if (committed) post(file, &commit);

@@ -147,7 +147,7 @@ static int connect(sq__file *file, sq__waiter *waiter) {
     if (!error)
         error = tidings_observer_add(observer, file->database.name, strlen(file->database.name), NULL, 0, 0,
                                      &subscription);
-#ifndef MUTANT_DEATHS_NOT_OBSERVED  // Found by: sqlite kills
+#ifndef MUTANT_DEATHS_NOT_OBSERVED  // Found by: sqlite a_writer_killed_anywhere_leaves_no_commit_unseen
     if (!error) error = tidings_observer_add(observer, died, sizeof died - 1, NULL, 0, 0, &subscription);
 #else
     (void)died;
@@ -297,7 +297,7 @@ static int wait_for(sqlite3 *db, const char *schema, sq__file *file, sq__waiter 
             !check_ns)
             return SQLITE_ERROR;
             // After the observer was registered and its notifications were taken: a commit after this is posted to it.
-#ifdef MUTANT_NO_LOOK_BEFORE_SLEEP  // Found by: sqlite a_commit_before_the_first_wait
+#ifdef MUTANT_NO_LOOK_BEFORE_SLEEP  // Found by: sqlite a_commit_before_the_first_wait_is_seen
         if (decided)
 #endif
             if (look(db, schema, file, waiter, options->own, version)) return SQLITE_ROW;
