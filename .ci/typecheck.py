@@ -64,7 +64,7 @@ def built_c(root, modules, code, program):
 
 
 def headers(root):
-    return [option for folder in ("include", "extensions/include", "notify/include")
+    return [option for folder in ("include", "extensions/include", "notify/include", "sqlite/include")
             for option in ("-I", os.path.join(root, "CShim", folder))]
 
 

@@ -67,7 +67,7 @@ attempt() { # attempt MUTANT TEST
     ln -s "$build/libtidings.so" "$folder/libtidings.so.0"
     "${CC:-cc}" "${strict[@]}" -O2 -fPIC -fvisibility=hidden "-D$1" -shared CShim/sqlite/src/*.c "-L$build" -Wl,-rpath,'$ORIGIN' \
         -ltidings -lpthread -ldl -o "$folder/tidings_sqlite.so"
-    if TIDINGS_TEST_HANG_TIMEOUT=20 TIDINGS_SQLITE_KILLS=100 TIDINGS_SQLITE_EXITS=2000 "$work/SQLiteTests" \
+    if TIDINGS_TEST_HANG_TIMEOUT=10 TIDINGS_SQLITE_KILLS=100 TIDINGS_SQLITE_EXITS=2000 "$work/SQLiteTests" \
         "$folder/tidings_sqlite.so" "$seed" "$2" >"$folder/report" 2>&1; then
         echo "$1: NOT FOUND by $2"
         return 1

@@ -31,7 +31,8 @@ static inline int tidings_sqlite_load(void) {
     return result;
 }
 
-/// Waits for a commit of another connection to `schema` ("main"), as the SQL function `tidings_wait` does. SQLITE_ROW: `*counter` is the new change counter. SQLITE_DONE: the timeout passed. SQLITE_INTERRUPT:
+/// Waits for a commit of another connection to `schema` ("main"), as the SQL function `tidings_wait` does.
+/// SQLITE_ROW: `*counter` is the new change counter. SQLITE_DONE: the timeout passed. SQLITE_INTERRUPT:
 /// `sqlite3_interrupt` was called. Any other code: an error, with `sqlite3_errmsg(db)`.
 ///
 /// `timeout_ms`: -1 without end. `check_ms`: 0, or how often to look for commits that no process posts.

@@ -29,21 +29,31 @@ void sq__cbor_text(sq__bytes *out, const char *text, size_t length) {
     put(out, text, length);
 }
 
-#define TEXT(out, text) sq__cbor_text(out, text, sizeof(text) - 1)
+// Numbers have four bytes, also if fewer would do: all bytes but theirs are known beforehand.
+#define WAL_PAYLOAD "\xa3gcounter\x1a....gjournalcwalepages\x1a...."
+#define ROLLBACK_PAYLOAD "\xa3gcounter\x1a....gjournalhrollbackepages\x1a...."
+#define COUNTER_AT 10
+
+static void put_number(unsigned char *bytes, uint32_t value) {
+    value = __builtin_bswap32(value);
+    memcpy(bytes, &value, sizeof value);
+}
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "put_number turns the bytes round");
 
 void sq__payload_write(sq__bytes *out, const sq__commit *commit, const void *tables, size_t tables_size) {
-    sq__cbor_head(out, 5, tables ? 4 : 3);
-    TEXT(out, "counter");
-    sq__cbor_head(out, 0, commit->counter);
-    TEXT(out, "journal");
+    const size_t size = (commit->wal ? sizeof WAL_PAYLOAD : sizeof ROLLBACK_PAYLOAD) - 1;
+    if (size > out->capacity) return;
     if (commit->wal)
-        TEXT(out, "wal");
+        memcpy(out->bytes, WAL_PAYLOAD, sizeof WAL_PAYLOAD - 1);
     else
-        TEXT(out, "rollback");
-    TEXT(out, "pages");
-    sq__cbor_head(out, 0, commit->pages);
+        memcpy(out->bytes, ROLLBACK_PAYLOAD, sizeof ROLLBACK_PAYLOAD - 1);
+    put_number(out->bytes + COUNTER_AT, commit->counter);
+    put_number(out->bytes + size - 4, commit->pages);
+    out->size = size;
     if (!tables) return;
-    TEXT(out, "tables");
+    out->bytes[0]++;  // one entry more
+    sq__cbor_text(out, "tables", 6);
     put(out, tables, tables_size);
 }
 
