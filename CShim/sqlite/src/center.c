@@ -132,8 +132,8 @@ static void announce(sq__home *home, tidings_center *center) {
 
 // MARK: Exit and fork
 
-// Runs after the core's own handler, which is registered later. That handler reports this process as closed. If another
-// thread is about to commit, the end of the process must be a death, which waiters are told of.
+// Invariant S8. Runs after the core's own handler, which is registered later. That handler reports this process as
+// closed. If another thread is about to commit, the end of the process must be a death, which waiters are told of.
 static void at_exit(void) {
     atomic_store(&exiting, true);
     for (sq__home *home = atomic_load(&homes); home; home = home->next) {
@@ -207,6 +207,7 @@ static bool ready(sq__database *database) {
     return true;
 }
 
+// Invariant S7.
 void sq__flight_begin(sq__database *database) {
     atomic_fetch_add(&flights, 1);
     if (!database->known) return;

@@ -83,7 +83,7 @@ static void end_exclusive(sq__file *file) {
     sq__commit commit = {file->new_counter, file->new_pages, file->wal_committed};
     bool committed = file->wal_committed;
 #ifndef MUTANT_ROLLBACK_IS_POSTED  // Found by: sqlite rollbacks_post_nothing
-    // A rollback restores page 1 with the counter that it had.
+    // Invariant S2. A rollback restores page 1 with the counter that it had.
     if (file->written && file->new_counter != file->before) committed = true;
 #else
     if (file->written) committed = true;
@@ -145,6 +145,7 @@ static int fetch(sqlite3_file *base, sqlite3_int64 offset, int amount, void **by
 static int write_file(sqlite3_file *base, const void *bytes, int amount, sqlite3_int64 offset) {
     sq__file *file = (sq__file *)base;
     const int result = file->real->pMethods->xWrite(file->real, bytes, amount, offset);
+    // Invariant S3.
 #ifndef MUTANT_CHECKPOINT_IS_POSTED  // Found by: sqlite checkpoints_post_nothing
     if (file->wal_open) return result;
 #endif
@@ -252,13 +253,14 @@ static int end_wal_write(sq__file *file, int flags) {
     if (file->index) {
         commit.counter = file->index[CHANGE];
         commit.pages = file->index[PAGES];
-        // Recovery numbers commits anew. It may have found one whose writer died before it was visible.
+        // Invariant S4. Recovery numbers commits anew. It may have found one whose writer died before it was visible.
         committed = file->recovered ? file->index[FRAMES] != 0 : commit.counter != file->wal_base;
 #ifndef MUTANT_OWN_COMMIT_IS_NEWS  // Found by: sqlite own_commits_wake_on_request_only
         atomic_store(&file->seen, sq__version(true, commit.counter));
 #endif
     }
     const int result = file->real->pMethods->xShmLock(file->real, WAL_WRITE_LOCK, 1, flags);
+    // Invariant S1.
     if (committed) post(file, &commit);
     land(file);
     return result;
