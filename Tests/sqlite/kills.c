@@ -137,7 +137,7 @@ void an_exit_in_a_commit_leaves_no_commit_unseen(void) {
             (void)ask(&waiter, "SELECT tidings_wait('main', 0)");
             tell(&waiter, "SELECT tidings_wait('main', -1)");
             until_asleep(&waiter);
-            tell(&writer, ".race %d", 1 + (int)at_random(40000));
+            tell(&writer, ".race %d", 1 + (int)at_random(mode ? 300000 : 40000));
             const int status = until_ended(&writer);
             CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%x", status);
             const long after = atol(ask(&plain, "SELECT count(*) FROM t WHERE x = 1"));
