@@ -126,19 +126,25 @@ static int grow(tidings__segment *s, uint32_t count) {
     return 0;
 }
 
+// True if this caller has a call in flight at `index`, whatever a peer has made of the call's state. Such a call is not
+// taken once more: its outcome is -ECONNRESET.
+static bool is_in_flight(const tidings_caller *caller, uint32_t index) {
+    return index < caller->capacity && caller->calls[index].posted != 0;
+}
+
 // Takes a call that no other caller has. `*idle`: its state, by which it is posted or given back. 0 or an error.
 static int take_call(tidings_caller *caller, uint32_t *index, uint64_t *idle) {
     tidings__segment *s = &caller->center->segment;
     while (caller->idle_count > 0) {
         *index = caller->idle[--caller->idle_count];
         *idle = tidings__relaxed(&s->calls[*index].state);
-        if (is_kept(caller, *idle)) return 0;
+        if (is_kept(caller, *idle) && !is_in_flight(caller, *index)) return 0;
     }
     for (;;) {
         const uint32_t count = tidings__calls_end(s);
         for (uint32_t n = 0; n < count; n++) {
             const uint32_t i = (caller->look_from + n) % count;
-            if (!take_at(caller, i, idle)) continue;
+            if (is_in_flight(caller, i) || !take_at(caller, i, idle)) continue;
             caller->look_from = i + 1;
             *index = i;
             return 0;

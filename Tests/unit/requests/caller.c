@@ -74,6 +74,30 @@ TEST(a_cancelled_call_is_idle_and_its_chunk_is_free) {
     end();
 }
 
+// Only a peer that does not keep the rules frees a call that is in flight.
+TEST(a_call_in_flight_is_not_taken_again_though_a_peer_frees_it) {
+    begin();
+    const uint64_t first = called("text", 4);
+    const uint32_t index = tidings__ticket_index(first);
+    // Both ways to take a call: from the center, and from those that the caller keeps.
+    for (uint32_t i = 0; i < tidings__calls_end(s); i++)
+        s->calls[i].state = tidings__call_anew(s->calls[i].state, i == index ? 0 : 7,
+                                               i == index ? TIDINGS__CALL_FREE : TIDINGS__CALL_IDLE);
+    const uint64_t second = called("text", 4);
+    CHECK(tidings__ticket_index(second) != index);
+    CHECK_EQUAL(tidings_call_cancel(caller, second), 0);
+    const uint64_t kept = s->calls[tidings__ticket_index(second)].state;
+    const uint64_t third = called("text", 4);
+    CHECK_EQUAL(tidings__ticket_index(third), tidings__ticket_index(second));
+    s->calls[tidings__ticket_index(third)].state = kept;
+    const uint64_t fourth = called("text", 4);
+    CHECK(tidings__ticket_index(fourth) != tidings__ticket_index(third));
+    CHECK_EQUAL(outcome_error(first), -ECONNRESET);
+    CHECK_EQUAL(outcome_error(third), -ECONNRESET);
+    CHECK_EQUAL(tidings_call_cancel(caller, fourth), 0);
+    end();
+}
+
 TEST(a_call_that_was_not_announced_is_taken_back) {
     begin();
     static const uint8_t large[1000];
