@@ -23,9 +23,9 @@ static pthread_mutex_t exit_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(uint64_t) complained;
 static _Atomic(uint32_t) library_threads;
 
-static int64_t now_ns(void) {
+int64_t sq__now_ns(void) {
     struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
@@ -82,7 +82,7 @@ static sq__home *home_of(uid_t owner) {
 tidings_center *sq__center(sq__home *home, bool now) {
     tidings_center *center = atomic_load(&home->center);
     if (center) return center;
-    if (!now && atomic_load(&home->failed) != 0 && now_ns() < atomic_load(&home->retry_at)) return NULL;
+    if (!now && atomic_load(&home->failed) != 0 && sq__now_ns() < atomic_load(&home->retry_at)) return NULL;
     tidings_configuration configuration = {0};
     if (home->owner != geteuid()) {
         configuration.flags = TIDINGS_OPEN_OWNER;
@@ -92,7 +92,7 @@ tidings_center *sq__center(sq__home *home, bool now) {
     atomic_store(&home->failed, error);
     if (error) {
         // Another user's center may be created at any time, and costs little to look for.
-        atomic_store(&home->retry_at, error == -ENOENT ? 0 : now_ns() + RETRY_NS);
+        atomic_store(&home->retry_at, error == -ENOENT ? 0 : sq__now_ns() + RETRY_NS);
         sq__complain(error, tidings_last_error());
         return NULL;
     }

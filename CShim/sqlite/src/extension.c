@@ -9,6 +9,12 @@ SQLITE_EXTENSION_INIT1
 
 #define OLDEST 3034000  // the first SQLite with sqlite3_txn_state
 
+void sq__fail(sqlite3_context *context, const char *what, const char *schema, const char *why) {
+    char *line = sqlite3_mprintf("can't %s \"%s\": %s", what, schema, why);
+    sqlite3_result_error(context, line ? line : "no memory", -1);
+    sqlite3_free(line);
+}
+
 // What SQLite passes to the functions of one connection. Its address identifies the connection.
 typedef struct connection {
     sqlite3 *db;

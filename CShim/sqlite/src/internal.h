@@ -13,6 +13,9 @@
 
 extern const sqlite3_api_routines *sqlite3_api;
 
+// The error line of an SQL function: what it tried on which schema, and why that failed (extension.c).
+void sq__fail(sqlite3_context *context, const char *what, const char *schema, const char *why);
+
 // MARK: The center (center.c)
 
 #define SQ__DIED "sqlite.died"  // the name of the last will of each process that commits
@@ -64,6 +67,7 @@ void sq__flight_begin(sq__database *database);
 void sq__flight_end(void);
 // Posts a commit. `tables` is CBOR, or NULL.
 void sq__post(sq__database *database, const sq__commit *commit, const void *tables, size_t tables_size);
+int64_t sq__now_ns(void);  // CLOCK_MONOTONIC
 // Prints one line on standard error and to SQLite's log, once for each `error` in a process.
 void sq__complain(int error, const char *line);
 // Prepares the process: exit and fork handlers. Once.

@@ -86,9 +86,7 @@ void sq__tables_function(sqlite3_context *context, int count, sqlite3_value **va
     const preupdate_hook hook = file ? find_hook() : NULL;
     if (file && !hook) why = "this SQLite was built without SQLITE_ENABLE_PREUPDATE_HOOK; use one that has it";
     if (!hook) {
-        char *line = sqlite3_mprintf("can't post the changed tables of \"%s\": %s", schema ? schema : "", why);
-        sqlite3_result_error(context, line ? line : "no memory", -1);
-        sqlite3_free(line);
+        sq__fail(context, "post the changed tables of", schema ? schema : "", why);
         return;
     }
     (void)hook(db, changed, NULL);

@@ -26,12 +26,6 @@ struct sq__waiter {
     int64_t doubt_until;         // posts may still go to a center that was removed
 };
 
-static int64_t now_ns(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void disconnect(sq__waiter *waiter) {
     if (waiter->observer) tidings_observer_close(waiter->observer);
     sq__threads_ended(waiter->threads);
@@ -172,7 +166,7 @@ static int connect_again(sq__file *file, sq__waiter *waiter, int error) {
     for (int tries = 0; tries < 4; tries++) {
         if (error == -ESTALE || error == -EBADF) {
             sq__center_ended(file->database.home, waiter->center);
-            waiter->doubt_until = now_ns() + REMOVED_NS;
+            waiter->doubt_until = sq__now_ns() + REMOVED_NS;
         }
         if (error == -ECHILD || error == -ESTALE || error == -EBADF) disconnect(waiter);
         error = connect(file, waiter);
@@ -246,19 +240,13 @@ static bool is_interrupted(sqlite3 *db) {
 
 // MARK: tidings_wait
 
-static void fail(sqlite3_context *context, const char *what, const char *schema, const char *why) {
-    char *line = sqlite3_mprintf("can't %s \"%s\": %s", what, schema ? schema : "", why);
-    sqlite3_result_error(context, line ? line : "no memory", -1);
-    sqlite3_free(line);
-}
-
 // The file of the schema, if the connection can wait for commits to it now.
 static sq__file *file_to_wait_for(sqlite3_context *context, const char *what, const char *schema) {
     sqlite3 *db = sqlite3_context_db_handle(context);
-    const char *why = "its name is NULL";
-    sq__file *file = schema ? sq__file_of(db, schema, &why) : NULL;
+    const char *why;
+    sq__file *file = sq__file_of(db, schema, &why);
     if (!file) {
-        fail(context, what, schema, why);
+        sq__fail(context, what, schema, why);
         return NULL;
     }
     uint64_t version;
@@ -274,7 +262,7 @@ static sq__file *file_to_wait_for(sqlite3_context *context, const char *what, co
             "committing; end it first";
     else
         return file;
-    fail(context, what, schema, why);
+    sq__fail(context, what, schema, why);
     return NULL;
 }
 
@@ -288,7 +276,7 @@ typedef struct wait_options {
 // a negative error number of the center.
 static int wait_for(sqlite3 *db, const char *schema, sq__file *file, sq__waiter *waiter, const wait_options *options,
                     uint64_t *version, int *error) {
-    const int64_t began = now_ns();
+    const int64_t began = sq__now_ns();
     const bool endless = options->timeout_ms < 0 || options->timeout_ms > INT64_MAX / 2000000;
     const int64_t deadline = endless ? INT64_MAX : began + options->timeout_ms * 1000000;
     const int64_t check_ns = options->check_ms > 0 && options->check_ms < 86400000 ? options->check_ms * 1000000 : 0;
@@ -306,7 +294,7 @@ static int wait_for(sqlite3 *db, const char *schema, sq__file *file, sq__waiter 
         looks = decided;
 #endif
         if (looks && look(db, schema, file, waiter, options->own, version)) return SQLITE_ROW;
-        const int64_t now = now_ns();
+        const int64_t now = sq__now_ns();
         if (now >= deadline) return SQLITE_DONE;
         if (!decided) several = sq__threads_of_program();
         decided = true;
@@ -344,9 +332,10 @@ void sq__wait_function(sqlite3_context *context, int count, sqlite3_value **valu
     if (sqlite3_value_type(values[0]) == SQLITE_NULL || sqlite3_value_type(values[1]) != SQLITE_INTEGER ||
         (count > 2 && sqlite3_value_type(values[2]) != SQLITE_INTEGER) ||
         (count > 3 && sqlite3_value_type(values[3]) != SQLITE_INTEGER)) {
-        fail(context, "wait for commits to", schema,
-             "the arguments are a schema and whole numbers: a timeout in ms (-1: none), a check in ms, and 1 for own "
-             "commits; pass these");
+        sq__fail(
+            context, "wait for commits to", schema,
+            "the arguments are a schema and whole numbers: a timeout in ms (-1: none), a check in ms, and 1 for own "
+            "commits; pass these");
         sqlite3_free(schema);
         return;
     }
@@ -362,7 +351,7 @@ void sq__wait_function(sqlite3_context *context, int count, sqlite3_value **valu
             case SQLITE_ROW: sqlite3_result_int64(context, (uint32_t)version); break;
             case SQLITE_DONE: sqlite3_result_null(context); break;
             case SQLITE_INTERRUPT: sqlite3_result_error_code(context, SQLITE_INTERRUPT); break;
-            default: fail(context, "wait for commits to", schema, tidings_last_error());
+            default: sq__fail(context, "wait for commits to", schema, tidings_last_error());
         }
     }
     sqlite3_free(schema);
@@ -386,7 +375,7 @@ void sq__descriptor_function(sqlite3_context *context, int count, sqlite3_value 
         // What is there already makes the descriptor readable, if another connection has committed.
         if (!error && waiter->told == SQ__VERSION_NONE) (void)look(db, schema, file, waiter, false, &version);
         if (error)
-            fail(context, what, schema, tidings_last_error());
+            sq__fail(context, what, schema, tidings_last_error());
         else
             sqlite3_result_int(context, descriptor);
     }
