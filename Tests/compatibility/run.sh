@@ -67,7 +67,9 @@ core() { # core VERSION
 }
 for version in "${versions[@]}"; do core "$version"; done
 
-# Links the sources of a test program with the core of a version, and compiles them with that version's header. The sources are those of this tree for each version: the processes of the stress test share memory of their own, and faults of a test can be corrected. So these sources call only what version 1.0 has.
+# Links the sources of a test program with the core of a version, and compiles them with that version's header. The
+# sources are those of this tree for each version: the processes of the stress test share memory of their own, and
+# faults of a test can be corrected. So these sources call only what version 1.0 has.
 program() { # program VERSION NAME SOURCE…
     local version=$1 name=$2
     shift 2
