@@ -15,6 +15,10 @@ func syntax(_ product: String) -> Target.Dependency {
     .product(name: product, package: "swift-syntax", condition: withMacros)
 }
 
+// Likewise for GRDB.
+let withGRDB: TargetDependencyCondition? = .when(traits: ["GRDB"])
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: withGRDB)
+
 let package = Package(
     name: "tidings",
     products: [
@@ -33,6 +37,8 @@ let package = Package(
         // Extensions: programs that this one starts, supervises, limits, and lets take part in notifications and
         // requests; and the other side, for those programs.
         .library(name: "TidingsExtensions", targets: ["TidingsExtensions"]),
+        // Databases of GRDB: commits of other processes reach its observations. Empty without the trait GRDB.
+        .library(name: "TidingsGRDB", targets: ["TidingsGRDB"]),
         // For extensions in C, header tidings_extension.h.
         .library(name: "CTidingsExtensions", targets: ["CTidingsExtensions"]),
         // The C library, header tidings.h: the same centers for programs in C.
@@ -46,11 +52,14 @@ let package = Package(
         .library(name: "CTidingsBench", targets: ["CTidingsBench"]),
     ],
     traits: [
-        .trait(name: "Macros", description: "Adds @Message and @NotificationProtocol, and builds swift-syntax for them")
+        .trait(
+            name: "Macros", description: "Adds @Message and @NotificationProtocol, and builds swift-syntax for them"),
+        .trait(name: "GRDB", description: "Builds GRDB, and the product TidingsGRDB, which shares its databases"),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .target(
@@ -109,6 +118,19 @@ let package = Package(
             name: "TidingsExtensions",
             dependencies: ["CTidingsExtensions", "Tidings"],
             swiftSettings: swiftSettings
+        ),
+        // Commits to SQLite databases that GRDB opened. Without the trait the module is empty.
+        .target(
+            name: "TidingsGRDB",
+            dependencies: ["CTidingsGRDB", "Tidings", grdb],
+            swiftSettings: swiftSettings
+        ),
+        .target(
+            name: "CTidingsGRDB",
+            path: "CShim/grdb",
+            sources: ["src"],
+            publicHeadersPath: "include",
+            cSettings: [.define("_GNU_SOURCE"), .define("TIDINGS_GRDB", .when(traits: ["GRDB"]))] + cWarnings
         ),
         // Timing loops in C, for `tidings bench` and Benchmarks: no Swift code runs between the clock and the measured
         // call.
@@ -235,6 +257,17 @@ let package = Package(
             dependencies: ["ChildProcesses", "Tidings", "TidingsExtensions", "ExtensionPeer"],
             path: "Tests/integration/extensions", swiftSettings: swiftSettings
         ),
+        // The other process of the tests of TidingsGRDB.
+        .executableTarget(
+            name: "GRDBPeer",
+            dependencies: ["TidingsGRDB", "Tidings", grdb],
+            path: "Tests/grdb/peer", swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "TidingsGRDBTests",
+            dependencies: ["ChildProcesses", "Tidings", "TidingsGRDB", "GRDBPeer", grdb],
+            path: "Tests/grdb/tests", swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "TidingsMacrosTests",
             dependencies: [
@@ -275,4 +308,14 @@ if let part = Context.environment["TIDINGS_MACROS_ALONE"] {
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }
     package.targets.first { $0.name == "TidingsTests" }?.sources = ["Macros", "Support"]
+}
+
+// For `.ci/run grdb`: what the tests of TidingsGRDB need, alone.
+if Context.environment["TIDINGS_GRDB_ALONE"] != nil {
+    let needed: Set = [
+        "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "CTidingsGRDB", "TidingsGRDB", "ChildProcesses",
+        "GRDBPeer", "TidingsGRDBTests",
+    ]
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { !needed.contains($0.name) }
 }

@@ -1,0 +1,108 @@
+#if GRDB
+    import CTidingsGRDB
+    import GRDB
+
+    /// Observes the transactions of the writer, and passes each commit on.
+    ///
+    /// GRDB calls every method on the writer's queue, or in its commit hook, so no two calls overlap.
+    ///
+    /// It does not ask for single changes. GRDB asks before each statement which changes of which tables it observes,
+    /// and the answer is always no. So a row costs nothing, SQLite can truncate a table, and tables without rowid are
+    /// reported too. A statement that changes no row is reported as well; whether there was a commit is decided by the
+    /// change counter, and by what SQLite wrote, because another process may have committed just after.
+    final class CommitObserver: TransactionObserver {
+        /// A transaction whose commit began.
+        private struct Commit {
+            var before: tidings_grdb_version?
+            var tables: [String: ChangeKinds]
+            /// What SQLite had written before the commit.
+            var written: Int32
+        }
+
+        // Weak: the last reference to the sharing may end during a commit.
+        private weak let sharing: Sharing?
+        private let connection: OpaquePointer?
+        private var journal = tidings_grdb_journal()
+        private var tables: [String: ChangeKinds] = [:]
+        private var commits: [Commit] = []
+        /// True while GRDB is told of changes of other processes: these are not changes of this process.
+        var isRefreshing = false
+        /// Whether the extension TidingsSQLite posts the commits of this connection.
+        let extensionPosts: Bool
+
+        init(_ sharing: Sharing, _ db: Database) {
+            self.sharing = sharing
+            connection = db.sqliteConnection
+            extensionPosts = tidings_grdb_extension_posts(db.sqliteConnection)
+            tidings_grdb_learn(connection, &journal)
+        }
+
+        func observes(eventsOfKind kind: DatabaseEventKind) -> Bool {
+            if isRefreshing { return false }
+            switch kind {
+            case .insert(let table): tables[table, default: []].insert(.insert)
+            case .update(let table, _): tables[table, default: []].insert(.update)
+            case .delete(let table): tables[table, default: []].insert(.delete)
+            }
+            return false
+        }
+
+        func databaseDidChange(with event: DatabaseEvent) {}
+
+        func databaseWillCommit() throws {
+            guard tidings_grdb_writes(connection) else {
+                // Nothing was written, or only to attached and temporary databases.
+                if !tables.isEmpty { tables = [:] }
+                return
+            }
+            // The transaction has the write lock: its commit makes the counter greater by one.
+            let before = version()
+            if extensionPosts, let before { sharing?.willCommit(before.counter &+ 1) }
+            commits.append(Commit(before: before, tables: tables, written: tidings_grdb_written(connection)))
+            tables = [:]
+        }
+
+        func databaseDidCommit(_ db: Database) {
+            settle(isCommit: true)
+            sharing?.transactionEnded()
+        }
+
+        // Another observer can write in its `databaseDidCommit`, and roll that back, before this observer is told of the
+        // first commit. So the counter decides which transactions were committed.
+        func databaseDidRollback(_ db: Database) {
+            tables = [:]
+            settle(isCommit: false)
+            sharing?.transactionEnded()
+        }
+
+        private func settle(isCommit: Bool) {
+            if commits.isEmpty { return }
+            let done = commits
+            commits = []
+            var now = version()
+            if now == nil {
+                tidings_grdb_learn(connection, &journal)
+                now = version()
+            }
+            let written = tidings_grdb_written(connection)
+            for (index, commit) in done.enumerated() {
+                let next = index + 1 < done.count ? done[index + 1] : nil
+                if (next?.written ?? written) == commit.written { continue }
+                let after = next.map(\.before) ?? now
+                var posted = after ?? tidings_grdb_version()
+                if let before = commit.before, let after, before.wal == after.wal {
+                    if before.counter == after.counter { continue }
+                    posted.counter = before.counter &+ 1
+                } else if !isCommit {
+                    continue
+                }
+                if !extensionPosts { sharing?.post(posted, commit.tables) }
+            }
+        }
+
+        private func version() -> tidings_grdb_version? {
+            var version = tidings_grdb_version()
+            return tidings_grdb_read(connection, &journal, &version) ? version : nil
+        }
+    }
+#endif

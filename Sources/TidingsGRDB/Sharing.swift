@@ -1,0 +1,372 @@
+#if GRDB
+    import CTidingsGRDB
+    import Dispatch
+    import Foundation
+    import GRDB
+    import Synchronization
+    import Tidings
+
+    typealias Center = SharedNotificationCenter
+
+    /// One database in one center.
+    ///
+    /// The transaction observer is used on the writer's queue only. Everything else that changes is behind `state`.
+    package final class Sharing: @unchecked Sendable {
+        // Sendable: `observer` and the variables below them change on the writer's queue only, as GRDB
+        // calls transaction observers there, and `refresh` runs there.
+        private var observer: CommitObserver?
+        private var schemaVersion: Int32?
+        private var virtualTables: Set<String> = []
+        private var isPostponed = false
+        private var lostPost = false
+        // Set once, by the initializer.
+        private var suspensionObservers: [any NSObjectProtocol] = []
+
+        let writer: any DatabaseWriter
+        let name: Center.Name
+        private let centerName: String
+        private let configuration: Center.Configuration
+        private let onError: @Sendable (SharedNotificationError) -> Void
+        private let state = Mutex(State())
+
+        /// Posted by the last will of each process that may commit. Also the extension's.
+        static let died: Center.Name = "sqlite.died"
+        private static let retryInterval = Duration.seconds(1)
+
+        struct Link {
+            var center: Center
+            var token: Center.ObservationToken
+            var announcement: Center.Announcement?
+        }
+
+        struct State {
+            var link: Link?
+            var retryAt: ContinuousClock.Instant?
+            var pending: ChangedTables?
+            var isScheduled = false
+            var isSuspended = false
+            var isCancelled = false
+            var reported: Set<SharedNotificationError.Code> = []
+            /// Of the writer's commits that the extension posts; the last ones.
+            var ownCounters: [UInt32] = []
+            var refreshes = 0
+            var received = 0
+        }
+
+        /// How often observations were triggered; for tests.
+        package var refreshes: Int { state.withLock { $0.refreshes } }
+        /// How many notifications of other processes have arrived; for tests.
+        package var received: Int { state.withLock { $0.received } }
+        /// Whether the center is open; for tests.
+        package var isConnected: Bool { state.withLock { $0.link != nil } }
+
+        init(
+            _ writer: any DatabaseWriter, center: String?, name: Center.Name?, _ configuration: Center.Configuration,
+            _ onError: (@Sendable (SharedNotificationError) -> Void)?
+        ) throws(SharedNotificationError) {
+            let path = writer.path
+            let failed = "can't share the database \"\(path)\": "
+            if writer.configuration.readonly {
+                throw SharedNotificationError(
+                    .invalidArgument,
+                    message: failed + "it is read-only, and GRDB does not trigger the observations of a read-only "
+                        + "connection; open it with readonly = false, and execute PRAGMA query_only = 1 on it")
+            }
+            var identity = tidings_grdb_identity()
+            let moved = writer.unsafeReentrantWrite { db in
+                (db.sqliteConnection.map { tidings_grdb_moved($0) }, sqliteFile(db))
+            }
+            if moved.1.isEmpty {
+                throw SharedNotificationError(
+                    .invalidArgument,
+                    message: failed + "it is in memory or temporary, so no other process can open it; use a file")
+            }
+            let error = tidings_grdb_identify(moved.1, &identity)
+            if error != 0 && error != -EINVAL && error != -ENOENT {
+                throw SharedNotificationError(
+                    .system(-error),
+                    message: failed + "its file can't be examined: " + String(cString: strerror(-error)))
+            }
+            if moved.0 != false || error != 0 {
+                throw SharedNotificationError(
+                    .removed, message: failed + "its file was deleted or replaced since it was opened; open it again")
+            }
+            self.writer = writer
+            self.centerName = center ?? "sqlite"
+            self.name =
+                name
+                ?? Center.Name(
+                    "sqlite.\(String(identity.device, radix: 16)).\(String(identity.inode, radix: 16))"
+                        + ".\(String(identity.born, radix: 16))")
+            if self.name.rawValue.isEmpty || self.name.rawValue.utf8.count > 255 || self.name.rawValue.utf8.contains(0)
+            {
+                throw SharedNotificationError(
+                    .invalidName,
+                    message: failed + "the name has \(self.name.rawValue.utf8.count) bytes; use 1 to 255, without NUL")
+            }
+            var configuration = configuration
+            configuration.followsName = true
+            configuration.isReadOnly = false
+            if configuration.owner == nil && identity.owner != geteuid() { configuration.owner = identity.owner }
+            self.configuration = configuration
+            self.onError =
+                onError ?? {
+                    let line = Array("tidings: \($0.message)\n".utf8)
+                    _ = write(STDERR_FILENO, line, line.count)
+                }
+
+            connect()
+            writer.unsafeReentrantWrite { db in
+                let observer = CommitObserver(self, db)
+                self.observer = observer
+                db.add(transactionObserver: observer)
+            }
+            observeSuspension()
+            // A commit before the center was observed may be unknown to an observation that is older.
+            refresh(.all)
+        }
+
+        func cancel() {
+            let link = state.withLock { state in
+                defer { state.link = nil }
+                state.isCancelled = true
+                return state.link
+            }
+            link?.token.cancel()
+            link?.announcement?.withdraw()
+            for observer in suspensionObservers { NotificationCenter.default.removeObserver(observer) }
+        }
+
+        private func report(_ error: SharedNotificationError) {
+            if state.withLock({ !$0.isCancelled && $0.reported.insert(error.code).inserted }) { onError(error) }
+        }
+    }
+
+    // MARK: The center
+
+    extension Sharing {
+        /// Opens the center if it is not open. After a failure not again before a second has passed.
+        private func connect() {
+            let now = ContinuousClock.now
+            let isDue = state.withLock { state in
+                if state.isCancelled || state.link != nil { return false }
+                if let retryAt = state.retryAt, now < retryAt { return false }
+                state.retryAt = now + Self.retryInterval
+                return true
+            }
+            if !isDue { return }
+            do throws(SharedNotificationError) {
+                let center = try Center(named: centerName, configuration: configuration)
+                center.onDiagnostic = { [weak self] in self?.receive($0) }
+                let options = Center.ObserverOptions(
+                    excludingOwnPosts: true, onMissed: { [weak self] _, _ in self?.refresh(.all) })
+                let token = try center.addObserver(forNames: .init([name, Self.died]), options: options) {
+                    [weak self] in self?.receive($0)
+                }
+                var link = Link(center: center, token: token)
+                do throws(SharedNotificationError) {
+                    link.announcement = try center.announce(role: "sqlite", will: .init(name: Self.died))
+                } catch {
+                    report(error)
+                }
+                let isWanted = state.withLock { state in
+                    if state.isCancelled { return false }
+                    state.link = link
+                    return true
+                }
+                if !isWanted { token.cancel() }
+            } catch {
+                report(
+                    SharedNotificationError(
+                        error.code,
+                        message: "can't share the database \"\(writer.path)\", which works on: \(error.message)",
+                        underlyingError: error))
+            }
+        }
+
+        private func receive(_ diagnostic: Center.Diagnostic) {
+            switch diagnostic {
+            case .reopened: refresh(.all)
+            case .postFailed(_, let error): report(error)
+            case .dispatchFailed(let error):
+                let link = state.withLock { state in
+                    defer { state.link = nil }
+                    return state.link
+                }
+                report(error)
+                // Not on this thread: it would wait for itself.
+                DispatchQueue.global().async { [weak self] in
+                    link?.token.cancel()
+                    self?.connect()
+                    self?.refresh(.all)
+                }
+            default: break
+            }
+        }
+
+        private func receive(_ notification: Center.Notification) {
+            if notification.name == Self.died { return refresh(.all) }
+            if isOwn(notification) { return }
+            defer { state.withLock { $0.received += 1 } }
+            refresh(ChangedTables(notification.payload))
+        }
+
+        /// Whether the extension has posted the notification for a commit of this writer.
+        private func isOwn(_ notification: Center.Notification) -> Bool {
+            guard notification.envelope.poster.pid == getpid(), state.withLock({ !$0.ownCounters.isEmpty }),
+                let counter = try? notification.payload.decode(CommitPayload.self).counter
+            else { return false }
+            return state.withLock { $0.ownCounters.contains(counter) }
+        }
+    }
+
+    // MARK: On the writer's queue
+
+    extension Sharing {
+        func willCommit(_ counter: UInt32) {
+            state.withLock { state in
+                if state.ownCounters.count == 64 { state.ownCounters.removeFirst() }
+                state.ownCounters.append(counter)
+            }
+        }
+
+        func post(_ version: tidings_grdb_version, _ tables: [String: ChangeKinds]) {
+            connect()
+            guard let center = state.withLock({ $0.link?.center }) else { return }
+            var payload = CommitPayload(
+                counter: version.counter, journal: version.wal ? "wal" : "rollback", pages: version.pages)
+            // After a lost post the next one stands for both.
+            if !lostPost && !tables.isEmpty
+                && tables.keys.reduce(0, { $0 + $1.utf8.count + 24 }) <= CommitPayload.maximumNames
+            {
+                payload.tables = tables.mapValues(\.names)
+            }
+            do {
+                try center.post(name: name, payload: .init(encoding: payload))
+                lostPost = false
+            } catch {
+                lostPost = true
+                report(
+                    error as? SharedNotificationError
+                        ?? SharedNotificationError(.encodingFailed, message: "can't post a commit: \(error)"))
+            }
+        }
+
+        /// After a transaction: a refresh that found it open can begin.
+        func transactionEnded() {
+            if isPostponed {
+                isPostponed = false
+                schedule()
+            }
+        }
+
+        /// Triggers the observations of `tables`, together with what waits already.
+        func refresh(_ tables: ChangedTables) {
+            state.withLock { state in
+                if state.pending?.formUnion(tables) == nil { state.pending = tables }
+            }
+            schedule()
+        }
+
+        private func schedule() {
+            let isDue = state.withLock { state in
+                if state.isScheduled || state.isCancelled || state.isSuspended || state.pending == nil { return false }
+                state.isScheduled = true
+                return true
+            }
+            if isDue { writer.asyncWriteWithoutTransaction { [weak self] db in self?.refresh(db) } }
+        }
+
+        private func refresh(_ db: Database) {
+            let tables = state.withLock { state -> ChangedTables? in
+                state.isScheduled = false
+                if state.isCancelled || state.isSuspended { return nil }
+                defer { state.pending = nil }
+                return state.pending
+            }
+            guard let tables, db.sqliteConnection != nil else { return }
+            if db.isInsideTransaction {
+                // The program keeps a transaction open between two accesses.
+                isPostponed = true
+                return state.withLock { $0.pending = tables }
+            }
+            do {
+                let regions = try regions(of: tables, db)
+                // Deferred and empty: takes no lock of SQLite. GRDB triggers observations at its end.
+                try db.inTransaction(.deferred) {
+                    observer?.isRefreshing = true
+                    defer { observer?.isRefreshing = false }
+                    for region in regions { try db.notifyChanges(in: region) }
+                    return .commit
+                }
+                state.withLock { $0.refreshes += 1 }
+            } catch {
+                retry(tables, after: error)
+            }
+        }
+
+        private func regions(of tables: ChangedTables, _ db: Database) throws -> [DatabaseRegion] {
+            let version = try db.schemaVersion()
+            if version != schemaVersion {
+                // GRDB does not notice that another process has changed the schema.
+                db.clearSchemaCache()
+                virtualTables = try String.fetchSet(
+                    db, sql: "SELECT lower(name) FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
+                schemaVersion = version
+                // GRDB's full database does not contain the table of the schema.
+                return [.fullDatabase, try Table("sqlite_master").databaseRegion(db)]
+            }
+            guard case .some(let names) = tables else { return [.fullDatabase] }
+            var region = DatabaseRegion()
+            for name in names {
+                try region.formUnion(Table(name).databaseRegion(db))
+                // SQLite reports the tables in which a virtual table stores its content: "document_content".
+                for virtual in virtualTables where name.lowercased().hasPrefix(virtual + "_") {
+                    try region.formUnion(Table(virtual).databaseRegion(db))
+                }
+            }
+            return [region]
+        }
+
+        private func retry(_ tables: ChangedTables, after error: any Error) {
+            state.withLock { state in
+                if state.pending?.formUnion(tables) == nil { state.pending = tables }
+            }
+            switch (error as? DatabaseError)?.resultCode {
+            case .SQLITE_ABORT?, .SQLITE_INTERRUPT?:
+                // The database was suspended meanwhile, or the program interrupted it.
+                if !state.withLock({ $0.isSuspended }) { schedule(after: .milliseconds(20)) }
+            case .SQLITE_BUSY?, .SQLITE_LOCKED?:
+                schedule(after: .milliseconds(20))
+            case .SQLITE_MISUSE?: break  // The database was closed.
+            default:
+                report(
+                    SharedNotificationError(
+                        .system(EIO),
+                        message:
+                            "can't refresh the observations of \"\(writer.path)\", next commit tries again: \(error)",
+                        underlyingError: error))
+            }
+        }
+
+        private func schedule(after delay: DispatchTimeInterval) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [weak self] in self?.schedule() }
+        }
+
+        private func observeSuspension() {
+            guard writer.configuration.observesSuspensionNotifications else { return }
+            let names = [(Database.suspendNotification, true), (Database.resumeNotification, false)]
+            suspensionObservers = names.map { name, isSuspended in
+                NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { [weak self] _ in
+                    self?.state.withLock { $0.isSuspended = isSuspended }
+                    self?.schedule()
+                }
+            }
+        }
+    }
+
+    /// The path of the main database as SQLite knows it; empty: it has no file.
+    private func sqliteFile(_ db: Database) -> String {
+        (try? String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")) ?? ""
+    }
+#endif

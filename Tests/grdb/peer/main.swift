@@ -1,0 +1,63 @@
+// The other process of the tests of TidingsGRDB: opens a database, shares it, and does what its input says.
+#if GRDB
+    import Foundation
+    import GRDB
+    import Synchronization
+    import Tidings
+    import TidingsGRDB
+
+    /// Ends the process during a commit, before the sharing learns of it.
+    final class Killer: TransactionObserver {
+        func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+        func databaseDidChange(with event: DatabaseEvent) {}
+        var isArmed = false
+        func databaseDidCommit(_ db: Database) { if isArmed { kill(getpid(), SIGKILL) } }
+        func databaseDidRollback(_ db: Database) {}
+    }
+
+    func say(_ line: String) {
+        let line = Array((line + "\n").utf8)
+        _ = write(STDOUT_FILENO, line, line.count)
+    }
+
+    let (path, directory) = (CommandLine.arguments[1], CommandLine.arguments[2])
+    var configuration = GRDB.Configuration()
+    configuration.busyMode = .timeout(60)
+    let pool = try DatabasePool(path: path, configuration: configuration)
+    let killer = Killer()
+    // Before the sharing, so that it is told first.
+    pool.add(transactionObserver: killer)
+    let sharing = try DatabaseSharing(pool, configuration: .init(directory: directory)) { say("error \($0.message)") }
+    let count = Mutex(-1)
+    let changed = DispatchSemaphore(value: 0)
+    // Reacts to each change with a write that changes nothing, as idempotent handlers do.
+    let observation = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM track") ?? -1 }
+    let observer = observation.start(
+        in: pool, scheduling: .async(onQueue: .global()), onError: { say("error \($0)") },
+        onChange: { value in
+            try? pool.write { db in try db.execute(sql: "UPDATE track SET title = title WHERE title = 'none'") }
+            count.withLock { $0 = value }
+            changed.signal()
+        })
+
+    while let line = readLine() {
+        let words = line.split(separator: " ")
+        switch words[0] {
+        case "arm": pool.unsafeReentrantWrite { _ in killer.isArmed = true }
+        case "insert":
+            for number in 0..<Int(words[1])! {
+                try pool.write { db in
+                    try db.execute(sql: "INSERT INTO track (title) VALUES (?)", arguments: ["\(getpid()) \(number)"])
+                }
+            }
+        case "reach":
+            while count.withLock({ $0 }) != Int(words[1])! { changed.wait() }
+            say("reached \(words[1])")
+        case "refreshes":
+            pool.unsafeReentrantWrite { _ in }
+            say("\(sharing.sharing.refreshes)")
+        default: say("unknown command: \(line)")
+        }
+    }
+    withExtendedLifetime((observer, killer)) { sharing.cancel() }
+#endif
