@@ -260,7 +260,10 @@ let package = Package(
         // The other process of the tests of TidingsGRDB.
         .executableTarget(
             name: "GRDBPeer",
-            dependencies: ["TidingsGRDB", "Tidings", grdb],
+            dependencies: [
+                "TidingsGRDB", "Tidings", grdb,
+                .product(name: "GRDBSQLite", package: "GRDB.swift", condition: withGRDB),
+            ],
             path: "Tests/grdb/peer", swiftSettings: swiftSettings
         ),
         .testTarget(

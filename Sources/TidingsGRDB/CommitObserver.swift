@@ -96,7 +96,7 @@
                 } else if !isCommit {
                     continue
                 }
-                if !extensionPosts { sharing?.post(posted, commit.tables) }
+                if !extensionPosts { sharing?.post(posted, commit.tables, connection) }
             }
         }
 

@@ -19,6 +19,7 @@
         private var virtualTables: Set<String> = []
         private var isPostponed = false
         private var lostPost = false
+        private var examinedAt = ContinuousClock.now
         // Set once, by the initializer.
         private var suspensionObservers: [any NSObjectProtocol] = []
 
@@ -32,6 +33,7 @@
         /// Posted by the last will of each process that may commit. Also the extension's.
         static let died: Center.Name = "sqlite.died"
         private static let retryInterval = Duration.seconds(1)
+        private static let examinationInterval = Duration.seconds(1)
 
         struct Link {
             var center: Center
@@ -70,7 +72,7 @@
                 throw SharedNotificationError(
                     .invalidArgument,
                     message: failed + "it is read-only, and GRDB does not trigger the observations of a read-only "
-                        + "connection; open it with readonly = false, and execute PRAGMA query_only = 1 on it")
+                        + "connection; open it with readonly = false")
             }
             var identity = tidings_grdb_identity()
             let moved = writer.unsafeReentrantWrite { db in
@@ -147,9 +149,9 @@
     extension Sharing {
         /// Opens the center if it is not open. After a failure not again before a second has passed.
         private func connect() {
-            let now = ContinuousClock.now
             let isDue = state.withLock { state in
                 if state.isCancelled || state.link != nil { return false }
+                let now = ContinuousClock.now
                 if let retryAt = state.retryAt, now < retryAt { return false }
                 state.retryAt = now + Self.retryInterval
                 return true
@@ -230,7 +232,8 @@
             }
         }
 
-        func post(_ version: tidings_grdb_version, _ tables: [String: ChangeKinds]) {
+        func post(_ version: tidings_grdb_version, _ tables: [String: ChangeKinds], _ db: OpaquePointer?) {
+            examine(db)
             connect()
             guard let center = state.withLock({ $0.link?.center }) else { return }
             var payload = CommitPayload(
@@ -249,6 +252,21 @@
                 report(
                     error as? SharedNotificationError
                         ?? SharedNotificationError(.encodingFailed, message: "can't post a commit: \(error)"))
+            }
+        }
+
+        /// Reports a file that has gone, at most a second after it was noticed by a commit or a refresh.
+        private func examine(_ db: OpaquePointer?) {
+            let now = ContinuousClock.now
+            if now - examinedAt < Self.examinationInterval { return }
+            examinedAt = now
+            if let db, tidings_grdb_moved(db) {
+                report(
+                    SharedNotificationError(
+                        .removed,
+                        message:
+                            "the database \"\(writer.path)\" was deleted, renamed or replaced, and this process still "
+                            + "uses the old file; open it again"))
             }
         }
 
@@ -285,6 +303,7 @@
                 return state.pending
             }
             guard let tables, db.sqliteConnection != nil else { return }
+            examine(db.sqliteConnection)
             if db.isInsideTransaction {
                 // The program keeps a transaction open between two accesses.
                 isPostponed = true

@@ -2,6 +2,7 @@
 #if GRDB
     import Foundation
     import GRDB
+    import GRDBSQLite
     import Synchronization
     import Tidings
     import TidingsGRDB
@@ -20,6 +21,19 @@
         _ = write(STDOUT_FILENO, line, line.count)
     }
 
+    /// Loads the extension TidingsSQLite, which posts the commits of connections that are opened afterwards.
+    func load(_ path: String) throws {
+        let queue = try DatabaseQueue()
+        let why = queue.unsafeReentrantWrite { db -> String? in
+            var error: UnsafeMutablePointer<CChar>?
+            sqlite3_enable_load_extension(db.sqliteConnection, 1)
+            let result = sqlite3_load_extension(db.sqliteConnection, path, nil, &error)
+            return result == SQLITE_OK ? nil : error.map { String(cString: $0) } ?? "error \(result)"
+        }
+        if let why { say("error: can't load \(path): \(why)") }
+    }
+
+    if let path = ProcessInfo.processInfo.environment["LOADED_EXTENSION"] { try load(path) }
     let (path, directory) = (CommandLine.arguments[1], CommandLine.arguments[2])
     var configuration = GRDB.Configuration()
     configuration.busyMode = .timeout(60)
@@ -43,7 +57,12 @@
     while let line = readLine() {
         let words = line.split(separator: " ")
         switch words[0] {
-        case "arm": pool.unsafeReentrantWrite { _ in killer.isArmed = true }
+        case "die":
+            // In one access: a refresh is a transaction, too.
+            try pool.unsafeReentrantWrite { db in
+                killer.isArmed = true
+                try db.execute(sql: "INSERT INTO track (title) VALUES ('the last one')")
+            }
         case "insert":
             for number in 0..<Int(words[1])! {
                 try pool.write { db in

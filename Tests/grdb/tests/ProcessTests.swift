@@ -53,11 +53,82 @@
                 let peer = try Peer([stage.path, stage.folder])
                 peer.send("reach \(count - 1)")
                 expectEqual(await peer.line(), "reached \(count - 1)")
-                peer.send("arm\ninsert 1")
+                peer.send("die")
                 expectEqual(await peer.line(), nil)
                 try await counts.reach(count)
             }
             withExtendedLifetime(sharing) {}
+        }
+
+        /// The extension posts the commits of the peer's connection, so the peer's sharing must not.
+        @Test(.enabled(if: loadedExtension != nil, "TIDINGS_SQLITE_EXTENSION names no extension"))
+        func aCommitThatTheExtensionPostsIsPostedOnce() async throws {
+            let stage = try Stage()
+            let pool = try stage.pool()
+            let sharing = try stage.share(pool)
+            var commits = try stage.commits(sharing)
+            var counts = try await pool.counts()
+            let peer = try Peer([stage.path, stage.folder], environment: try stage.environment())
+            peer.send("reach 0")
+            expectEqual(await peer.line(), "reached 0")
+            peer.send("refreshes")
+            let before = await peer.line()
+            peer.send("insert 20\nreach 20")
+            expectEqual(await peer.line(), "reached 20")
+            try await counts.reach(20)
+            // Its own commits don't refresh it.
+            peer.send("refreshes")
+            expectEqual(await peer.line(), before)
+            try pool.insert()
+            peer.send("reach 21")
+            expectEqual(await peer.line(), "reached 21")
+            try pool.mark()
+            let posted = try await commits.throughMarker()
+            #expect(posted.count == 21)
+            #expect(Set(posted) == [["track": ["insert"]]])
+        }
+
+        @Test(.enabled(if: loadedExtension != nil, "TIDINGS_SQLITE_EXTENSION names no extension"))
+        func pythonAndGRDBLearnOfEachOthersCommits() async throws {
+            let stage = try Stage()
+            let pool = try stage.pool()
+            let sharing = try stage.share(pool)
+            var counts = try await pool.counts()
+            let program = """
+                import os, sqlite3, sys
+                loader = sqlite3.connect(":memory:")
+                loader.enable_load_extension(True)
+                loader.load_extension(os.environ["LOADED_EXTENSION"])
+                db = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
+                count = lambda: db.execute("SELECT count(*) FROM track").fetchone()[0]
+                count()
+                print("ready", flush=True)
+                for expected in range(1, 40, 2):
+                    while count() < expected:
+                        assert db.execute("SELECT tidings_wait('main', -1)").fetchone()[0] is not None
+                    db.execute("INSERT INTO track (title) VALUES ('Giant Steps')")
+                tables = db.execute("SELECT tables, missed FROM tidings_changes('main', NULL)").fetchall()
+                print(len(tables), sum(missed for _, missed in tables[1:]), flush=True)
+                """
+            let python = try Peer(
+                ["-c", program, stage.path], executable: "/usr/bin/python3", environment: try stage.environment())
+            expectEqual(await python.line(), "ready")
+            for count in stride(from: 0, to: 40, by: 2) {
+                try await counts.reach(count)
+                try pool.insert()
+            }
+            try await counts.reach(40)
+            // Each commit once, in one order, with consecutive change counters.
+            expectEqual(await python.line(), "40 0")
+            withExtendedLifetime(sharing) {}
+        }
+    }
+
+    private let loadedExtension = ProcessInfo.processInfo.environment["TIDINGS_SQLITE_EXTENSION"]
+
+    extension Stage {
+        fileprivate func environment() throws -> [String: String] {
+            ["LOADED_EXTENSION": try #require(loadedExtension), "TIDINGS_DIRECTORY": folder]
         }
     }
 #endif

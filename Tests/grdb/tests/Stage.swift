@@ -16,21 +16,24 @@
         let centers: Center.Configuration
         var path: String { folder + "/library.db" }
 
-        init(setUp: Bool = true) throws {
+        init() throws {
             folder = "/dev/shm/tidings-tests-\(getpid())-\(UInt32.random(in: 0 ... .max))"
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
             centers = .init(directory: folder)
-            if setUp {
-                try pool().write { db in
-                    try db.execute(
-                        sql: """
-                            CREATE TABLE track (id INTEGER PRIMARY KEY, title TEXT);
-                            CREATE TABLE album (id INTEGER PRIMARY KEY, title TEXT);
-                            CREATE TABLE word (text TEXT PRIMARY KEY) WITHOUT ROWID
-                            """)
-                }
-            }
+            _ = try Self.database(at: path)
+        }
+
+        /// Creates the tables.
+        static func database(at path: String) throws -> DatabasePool {
+            let pool = try DatabasePool(path: path)
+            try pool.execute(
+                """
+                CREATE TABLE track (id INTEGER PRIMARY KEY, title TEXT);
+                CREATE TABLE album (id INTEGER PRIMARY KEY, title TEXT);
+                CREATE TABLE word (text TEXT PRIMARY KEY) WITHOUT ROWID
+                """)
+            return pool
         }
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -51,9 +54,11 @@
             return configuration
         }
 
-        /// Fails the test if the sharing reports an error.
+        /// Fails the test if the sharing reports an error. Keeps this object, and so the files, as long as it exists.
         func share(_ writer: any DatabaseWriter, name: Center.Name? = nil) throws -> DatabaseSharing {
-            try DatabaseSharing(writer, name: name, configuration: centers) { Issue.record("\($0)") }
+            try DatabaseSharing(writer, name: name, configuration: centers) { [self] failure in
+                Issue.record("\(failure.message) in \(folder)")
+            }
         }
 
         func center() throws -> Center { try Center(named: "sqlite", configuration: centers) }
@@ -153,15 +158,17 @@
         private let output: UnsafeMutablePointer<FILE>
         private let input: Int32
 
-        init(_ arguments: [String]) throws {
+        /// - Parameter executable: `nil`: the peer of these tests.
+        init(_ arguments: [String], executable: String? = nil, environment: [String: String] = [:]) throws {
             // A peer that has died can't be written to. Children have the default.
             signal(SIGPIPE, SIG_IGN)
             let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            let executable = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("GRDBPeer")
+            let peer = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("GRDBPeer")
                 .path
             let (input, output) = (try PipeEnds(), try PipeEnds())
             process = try ChildProcess.start(
-                executable, arguments, input: input.reading, output: output.writing, keepsOthers: false)
+                executable ?? peer, arguments, environment: environment, input: input.reading, output: output.writing,
+                keepsOthers: false)
             close(input.reading)
             close(output.writing)
             self.input = input.writing
