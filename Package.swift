@@ -266,6 +266,12 @@ let package = Package(
             ],
             path: "Tests/grdb/peer", swiftSettings: swiftSettings
         ),
+        // Figures of TidingsGRDB; starts itself as the other processes.
+        .executableTarget(
+            name: "GRDBFigures",
+            dependencies: ["Tidings", "TidingsGRDB", grdb],
+            path: "Benchmarks/GRDB", swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "TidingsGRDBTests",
             dependencies: ["ChildProcesses", "Tidings", "TidingsGRDB", "GRDBPeer", grdb],
@@ -317,7 +323,7 @@ if let part = Context.environment["TIDINGS_MACROS_ALONE"] {
 if Context.environment["TIDINGS_GRDB_ALONE"] != nil {
     let needed: Set = [
         "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "CTidingsGRDB", "TidingsGRDB", "ChildProcesses",
-        "GRDBPeer", "TidingsGRDBTests",
+        "GRDBPeer", "GRDBFigures", "TidingsGRDBTests",
     ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

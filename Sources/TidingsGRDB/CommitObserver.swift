@@ -85,19 +85,24 @@
                 now = version()
             }
             let written = tidings_grdb_written(connection)
+            var counters: [(UInt32, isCommit: Bool)] = []
             for (index, commit) in done.enumerated() {
                 let next = index + 1 < done.count ? done[index + 1] : nil
-                if (next?.written ?? written) == commit.written { continue }
                 let after = next.map(\.before) ?? now
                 var posted = after ?? tidings_grdb_version()
+                var isCommit = isCommit
                 if let before = commit.before, let after, before.wal == after.wal {
-                    if before.counter == after.counter { continue }
+                    isCommit = before.counter != after.counter
                     posted.counter = before.counter &+ 1
-                } else if !isCommit {
-                    continue
                 }
-                if !extensionPosts { sharing?.post(posted, commit.tables, connection) }
+                if (next?.written ?? written) == commit.written { isCommit = false }
+                if extensionPosts {
+                    counters.append((posted.counter, isCommit))
+                } else if isCommit {
+                    sharing?.post(posted, commit.tables, connection)
+                }
             }
+            if extensionPosts { sharing?.settled(counters) }
         }
 
         private func version() -> tidings_grdb_version? {

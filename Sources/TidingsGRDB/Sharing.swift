@@ -49,8 +49,11 @@
             var isSuspended = false
             var isCancelled = false
             var reported: Set<SharedNotificationError.Code> = []
-            /// Of the writer's commits that the extension posts; the last ones.
+            /// Of the writer's commits that the extension posts: the last ones, and those that are in progress.
             var ownCounters: [UInt32] = []
+            var beginningCounters: Set<UInt32> = []
+            /// Arrived with the counter of a commit in progress. If there was no such commit, it was another connection's.
+            var undecided: ChangedTables?
             var refreshes = 0
             var received = 0
         }
@@ -215,10 +218,17 @@
 
         /// Whether the extension has posted the notification for a commit of this writer.
         private func isOwn(_ notification: Center.Notification) -> Bool {
-            guard notification.envelope.poster.pid == getpid(), state.withLock({ !$0.ownCounters.isEmpty }),
+            guard notification.envelope.poster.pid == getpid(),
+                state.withLock({ !$0.ownCounters.isEmpty || !$0.beginningCounters.isEmpty }),
                 let counter = try? notification.payload.decode(CommitPayload.self).counter
             else { return false }
-            return state.withLock { $0.ownCounters.contains(counter) }
+            return state.withLock { state in
+                if state.ownCounters.contains(counter) { return true }
+                if !state.beginningCounters.contains(counter) { return false }
+                let tables = ChangedTables(notification.payload)
+                if state.undecided?.formUnion(tables) == nil { state.undecided = tables }
+                return true
+            }
         }
     }
 
@@ -226,10 +236,18 @@
 
     extension Sharing {
         func willCommit(_ counter: UInt32) {
-            state.withLock { state in
-                if state.ownCounters.count == 64 { state.ownCounters.removeFirst() }
-                state.ownCounters.append(counter)
+            state.withLock { _ = $0.beginningCounters.insert(counter) }
+        }
+
+        /// - Parameter counters: of the commits that began, and whether each was one.
+        func settled(_ counters: [(UInt32, isCommit: Bool)]) {
+            let others = state.withLock { state -> ChangedTables? in
+                defer { state.undecided = nil }
+                state.beginningCounters = []
+                state.ownCounters = (state.ownCounters + counters.filter(\.isCommit).map(\.0)).suffix(64)
+                return counters.allSatisfy(\.isCommit) ? nil : state.undecided
             }
+            if let others { refresh(others) }
         }
 
         func post(_ version: tidings_grdb_version, _ tables: [String: ChangeKinds], _ db: OpaquePointer?) {

@@ -47,7 +47,7 @@
     // Reacts to each change with a write that changes nothing, as idempotent handlers do.
     let observation = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM track") ?? -1 }
     let observer = observation.start(
-        in: pool, scheduling: .async(onQueue: .global()), onError: { say("error \($0)") },
+        in: pool, scheduling: .async(onQueue: DispatchQueue(label: "values")), onError: { say("error \($0)") },
         onChange: { value in
             try? pool.write { db in try db.execute(sql: "UPDATE track SET title = title WHERE title = 'none'") }
             count.withLock { $0 = value }
