@@ -40,6 +40,10 @@ class Program:
     def needs_macros(self):
         return any(re.search(r"@Message\b|@NotificationProtocol\b", block.code) for block in self.blocks)
 
+    @property
+    def needs_grdb(self):
+        return any(re.search(r"^import TidingsGRDB$", block.code, re.M) for block in self.blocks)
+
     def code(self, file, count=None):
         """The first `count` blocks; errors name the page and its lines."""
         return "\n".join(

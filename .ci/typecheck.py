@@ -16,10 +16,20 @@ def of_modules(modules):
     options = ["-swift-version", "6", "-module-cache-path", os.path.join(modules, "ModuleCache"),
                "-I", os.path.join(modules, "Modules"), "-I", os.path.join(modules, "CTidings.build"),
                "-I", os.path.join(modules, "CTidingsExtensions.build"), *HEADERS]
+    # With the trait GRDB: the module of SQLite is in the package that SwiftPM fetched.
+    options += of_grdb(modules)
     tool = os.path.join(modules, "TidingsMacros-tool")
     if os.path.exists(tool):
         options += ["-load-plugin-executable", tool + "#TidingsMacros"]
     return options
+
+
+def of_grdb(modules):
+    """Options that let a program import GRDB and TidingsGRDB, if the build has them."""
+    scratch = os.path.dirname(os.path.dirname(os.path.realpath(modules)))
+    folders = [os.path.join(scratch, "checkouts/GRDB.swift/Sources/GRDBSQLite"), os.path.join(modules, "CTidingsGRDB.build"),
+               os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "CShim/grdb/include")]
+    return [option for folder in folders if os.path.exists(folder) for option in ("-I", folder)]
 
 
 def errors_of(modules, imports, code, *options):

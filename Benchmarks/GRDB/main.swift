@@ -38,7 +38,7 @@
 
     typealias Center = SharedNotificationCenter
 
-    /// Prints for each new value how long ago its row was inserted, and answers "idle" with its context switches.
+    /// Prints for each new value how long ago its row was inserted, and answers each line with its context switches.
     func observe(_ folder: String) throws {
         let (pool, centers) = try open(folder)
         let sharing = try DatabaseSharing(pool, configuration: centers)
@@ -48,21 +48,25 @@
         let observer = observation.start(
             in: pool, scheduling: .async(onQueue: DispatchQueue(label: "values")), onError: { say("error \($0)") },
             onChange: { at in say(at == 0 ? "ready" : "\(now() - UInt64(at))") })
-        while let line = readLine() {
-            if line == "switches" { say("switches \(switches())") }
+        var last: [String: Int] = [:]
+        while readLine() != nil {
+            // Since the last command, by threads that are still there.
+            let current = switches()
+            say("switches \(current.reduce(0) { $0 + $1.value - (last[$1.key] ?? 0) })")
+            last = current
         }
-        withExtendedLifetime(sharing) {}
+        withExtendedLifetime((sharing, observer)) {}
     }
 
-    /// The context switches of all threads but the caller, which reads commands.
-    func switches() -> Int {
+    /// The context switches of each thread but the caller, which reads commands.
+    func switches() -> [String: Int] {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-        return threads.filter { $0 != "\(getpid())" }.reduce(0) { sum, thread in
-            let status = (try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)) ?? ""
-            return sum
-                + status.split(separator: "\n").filter { $0.contains("ctxt_switches") }
-                .compactMap { Int($0.split(separator: "\t").last ?? "") }.reduce(0, +)
-        }
+        return Dictionary(
+            uniqueKeysWithValues: threads.filter { $0 != "\(getpid())" }.map { thread in
+                let status = (try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)) ?? ""
+                let counts = status.split(separator: "\n").filter { $0.contains("ctxt_switches") }
+                return (thread, counts.compactMap { Int($0.split(separator: "\t").last ?? "") }.reduce(0, +))
+            })
     }
 
     final class Other {
@@ -145,7 +149,8 @@
         // 3. Idle: ten processes, each with an observation, for ten seconds.
         let idle = try (0..<10).map { _ in try Other(["observe", folder]) }
         for other in idle { while UInt64(other.line()) == nil {} }
-        sleep(2)
+        // Dispatch ends its idle threads after five seconds.
+        sleep(8)
         func switches() -> [Int] {
             idle.map { other in
                 other.send("switches")
@@ -154,10 +159,9 @@
                 return Int(line.split(separator: " ")[1]) ?? -1
             }
         }
-        let before = switches()
+        _ = switches()
         sleep(10)
-        let after = switches()
-        say("ten idle processes in ten seconds: \(zip(before, after).map { $1 - $0 }.reduce(0, +)) wake-ups")
+        say("ten idle processes in ten seconds: \(switches().reduce(0, +)) wake-ups")
         for other in idle { other.end() }
     }
 

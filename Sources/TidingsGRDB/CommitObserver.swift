@@ -67,7 +67,7 @@
             sharing?.transactionEnded()
         }
 
-        // Another observer can write in its `databaseDidCommit`, and roll that back, before this observer is told of the
+        // Another observer can write in its `databaseDidCommit`, and roll back, before this observer is told of the
         // first commit. So the counter decides which transactions were committed.
         func databaseDidRollback(_ db: Database) {
             tables = [:]

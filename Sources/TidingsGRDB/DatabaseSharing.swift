@@ -60,7 +60,7 @@
         /// The name of the notifications of this database.
         public var name: SharedNotificationCenter.Name { sharing.name }
 
-        /// Ends posting and receiving. When it has returned, no observation is triggered any more. Idempotent, from any
+        /// Ends posting and receiving, as the release of the object does (``DatabaseSharing``). When it has returned, no observation is triggered any more. Idempotent, from any
         /// thread. Waits up to 50 ms, not for the writer.
         public func cancel() {
             sharing.cancel()

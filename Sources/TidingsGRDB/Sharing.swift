@@ -52,7 +52,7 @@
             /// Of the writer's commits that the extension posts: the last ones, and those that are in progress.
             var ownCounters: [UInt32] = []
             var beginningCounters: Set<UInt32> = []
-            /// Arrived with the counter of a commit in progress. If there was no such commit, it was another connection's.
+            /// Arrived with the counter of a commit in progress. If it was none, another connection has committed.
             var undecided: ChangedTables?
             var refreshes = 0
             var received = 0
