@@ -25,8 +25,6 @@
         private var journal = tidings_grdb_journal()
         private var tables: [String: ChangeKinds] = [:]
         private var commits: [Commit] = []
-        /// True while GRDB is told of changes of other processes: these are not changes of this process.
-        var isRefreshing = false
         /// Whether the extension TidingsSQLite posts the commits of this connection.
         let extensionPosts: Bool
 
@@ -38,7 +36,6 @@
         }
 
         func observes(eventsOfKind kind: DatabaseEventKind) -> Bool {
-            if isRefreshing { return false }
             switch kind {
             case .insert(let table): tables[table, default: []].insert(.insert)
             case .update(let table, _): tables[table, default: []].insert(.update)
@@ -51,7 +48,7 @@
 
         func databaseWillCommit() throws {
             guard tidings_grdb_writes(connection) else {
-                // Nothing was written, or only to attached and temporary databases.
+                // A refresh, or nothing was written, or only to attached and temporary databases.
                 if !tables.isEmpty { tables = [:] }
                 return
             }

@@ -60,8 +60,10 @@
         /// The name of the notifications of this database.
         public var name: SharedNotificationCenter.Name { sharing.name }
 
-        /// Ends posting and receiving, as the release of the object does (``DatabaseSharing``). When it has returned, no observation is triggered any more. Idempotent, from any
-        /// thread. Waits up to 50 ms, not for the writer.
+        /// Ends posting and receiving, as the release of the object does (``DatabaseSharing``).
+        ///
+        /// A refresh that is running ends on its own; no other one follows. Idempotent, from any thread. Waits up to 50
+        /// ms, not for the writer.
         public func cancel() {
             sharing.cancel()
         }

@@ -331,8 +331,6 @@
                 let regions = try regions(of: tables, db)
                 // Deferred and empty: takes no lock of SQLite. GRDB triggers observations at its end.
                 try db.inTransaction(.deferred) {
-                    observer?.isRefreshing = true
-                    defer { observer?.isRefreshing = false }
                     for region in regions { try db.notifyChanges(in: region) }
                     return .commit
                 }

@@ -69,6 +69,37 @@
             expectEqual(try await commits.throughMarker(), [])
         }
 
+        /// Another connection commits between a transaction without effect and the call that says it has ended. So the
+        /// change counter has changed. And a transaction writes to an attached database only, so SQLite has written.
+        @Test func neitherAnothersCommitNorAnAttachedDatabaseMakesACommit() async throws {
+            final class Interposer: TransactionObserver {
+                let other: DatabasePool
+                var isArmed = false
+                init(_ other: DatabasePool) { self.other = other }
+                func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }
+                func databaseDidChange(with event: DatabaseEvent) {}
+                func databaseDidRollback(_ db: Database) {}
+                func databaseDidCommit(_ db: Database) {
+                    if isArmed { try! other.insert(into: "album") }
+                    isArmed = false
+                }
+            }
+            let stage = try Stage()
+            let pool = try stage.pool()
+            let interposer = Interposer(try stage.pool())
+            pool.add(transactionObserver: interposer)
+            let sharing = try stage.share(pool)
+            var commits = try stage.commits(sharing)
+            try pool.unsafeReentrantWrite { db in
+                interposer.isArmed = true
+                try db.execute(sql: "UPDATE track SET title = '' WHERE id = 7")
+            }
+            try pool.executeAlone("ATTACH '\(stage.folder)/other.db' AS other; CREATE TABLE other.list (title TEXT)")
+            try pool.execute("INSERT INTO list VALUES ('a'); UPDATE track SET title = '' WHERE id = 7")
+            try pool.mark()
+            expectEqual(try await commits.throughMarker(), [])
+        }
+
         @Test(arguments: ["wal", "delete", "truncate", "persist", "memory"])
         func aPayloadIsThatOfTheExtension(mode: String) async throws {
             let stage = try Stage()
