@@ -93,7 +93,14 @@
             let stage = try Stage()
             let pool = try stage.pool()
             let sharing = try stage.share(pool)
+            pool.drain()
+            var commits = try stage.commits(sharing)
             var counts = try await pool.counts()
+            let (changes, changed) = AsyncStream<Int>.makeStream()
+            let token = DatabaseRegionObservation(tracking: Table("track")).start(
+                in: pool, onError: { Issue.record($0) },
+                onChange: { db in changed.yield((try? Int.fetchOne(db, sql: "SELECT count(*) FROM track")) ?? -1) })
+            var regionCounts = changes.makeAsyncIterator()
             let program = """
                 import os, sqlite3, sys
                 loader = sqlite3.connect(":memory:")
@@ -115,12 +122,18 @@
             expectEqual(await python.line(), "ready")
             for count in stride(from: 0, to: 40, by: 2) {
                 try await counts.reach(count)
+                // Also told of its own commits.
+                while count > 0, let region = await regionCounts.next(), region < count {}
                 try pool.insert()
             }
             try await counts.reach(40)
             // Each commit once, in one order, with consecutive change counters.
             expectEqual(await python.line(), "40 0")
-            withExtendedLifetime(sharing) {}
+            // Both sides post with the name that the sharing derives. Python did not ask for tables.
+            try pool.mark()
+            let posted = try await commits.throughMarker()
+            #expect(posted == (0..<40).map { $0 % 2 == 0 ? ["track": ["insert"]] : nil })
+            withExtendedLifetime((sharing, token)) {}
         }
     }
 
