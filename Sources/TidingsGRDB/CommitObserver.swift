@@ -54,7 +54,7 @@
             }
             // The transaction has the write lock: its commit makes the counter greater by one.
             let before = version()
-            if extensionPosts, let before { sharing?.willCommit(before.counter &+ 1) }
+            if extensionPosts, let before { sharing?.willCommit(before.next) }
             commits.append(Commit(before: before, tables: tables, written: tidings_grdb_written(connection)))
             tables = [:]
         }
@@ -82,7 +82,7 @@
                 now = version()
             }
             let written = tidings_grdb_written(connection)
-            var counters: [(UInt32, isCommit: Bool)] = []
+            var settled: [(version: CommitVersion, began: Bool, isCommit: Bool)] = []
             for (index, commit) in done.enumerated() {
                 let next = index + 1 < done.count ? done[index + 1] : nil
                 let after = next.map(\.before) ?? now
@@ -94,17 +94,23 @@
                 }
                 if (next?.written ?? written) == commit.written { isCommit = false }
                 if extensionPosts {
-                    counters.append((posted.counter, isCommit))
+                    settled.append((posted.version, commit.before != nil, isCommit))
                 } else if isCommit {
                     sharing?.post(posted, commit.tables, connection)
                 }
             }
-            if extensionPosts { sharing?.settled(counters) }
+            if extensionPosts { sharing?.settled(settled) }
         }
 
         private func version() -> tidings_grdb_version? {
             var version = tidings_grdb_version()
             return tidings_grdb_read(connection, &journal, &version) ? version : nil
         }
+    }
+
+    extension tidings_grdb_version {
+        var version: CommitVersion { CommitVersion(wal: wal, counter: counter) }
+        /// After the next commit in this journal mode.
+        var next: CommitVersion { CommitVersion(wal: wal, counter: counter &+ 1) }
     }
 #endif

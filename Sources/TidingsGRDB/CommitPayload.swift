@@ -11,12 +11,20 @@
         /// The kinds of change for each changed table. `nil`: any table may have changed.
         var tables: [String: [String]]?
 
+        var version: CommitVersion { CommitVersion(wal: journal == "wal", counter: counter) }
+
         /// A larger payload is not decoded, and then any table may have changed: no process of this library writes one.
         static let maximumSize = 4096
         /// Bytes of the names of tables. A transaction that changes more tables has a payload without them.
         static let maximumNames = 700
         /// Posted in place of a row of `sqlite_master`, by GRDB and SQLite: the schema changed.
         static func isInternal(_ table: String) -> Bool { table.lowercased().hasPrefix("sqlite_") }
+    }
+
+    /// A change counter. The WAL's index and the file's header count on their own.
+    struct CommitVersion: Hashable {
+        var wal: Bool
+        var counter: UInt32
     }
 
     /// How a transaction changed a table.

@@ -46,7 +46,8 @@
         ///   - onError: receives what does not work, once for each kind, on any thread; it must not use the database.
         ///     `nil`: one line on standard error. A center that cannot be opened is tried again by the first commit
         ///     after a second.
-        /// - Throws: ``SharedNotificationError``: `.invalidArgument` (a database in memory, or a read-only writer),
+        /// - Throws: ``SharedNotificationError``: `.invalidArgument` (a database in memory, a closed one, or a
+        ///   read-only writer),
         ///   `.invalidName` (the name), `.removed` (the file was replaced since it was opened), `.system` (the file can
         ///   not be identified). A center that cannot be opened is not among them.
         public init(

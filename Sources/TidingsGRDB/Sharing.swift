@@ -34,6 +34,9 @@
         static let died: Center.Name = "sqlite.died"
         private static let retryInterval = Duration.seconds(1)
         private static let examinationInterval = Duration.seconds(1)
+        /// Milliseconds until a refresh that failed is tried again. Doubled up to the second one, so that a lock or a
+        /// suspension that lasts costs two tries a second at most.
+        private static let (firstRetryDelay, longestRetryDelay) = (20, 640)
 
         struct Link {
             var center: Center
@@ -48,11 +51,13 @@
             var isScheduled = false
             var isSuspended = false
             var isCancelled = false
+            var retryDelay = Sharing.firstRetryDelay
             var reported: Set<SharedNotificationError.Code> = []
-            /// Of the writer's commits that the extension posts: the last ones, and those that are in progress.
-            var ownCounters: [UInt32] = []
-            var beginningCounters: Set<UInt32> = []
-            /// Arrived with the counter of a commit in progress. If it was none, another connection has committed.
+            /// The writer's commits that the extension posts, until the notification arrives: the last ones, and those
+            /// that are in progress.
+            var own: [CommitVersion] = []
+            var beginning: Set<CommitVersion> = []
+            /// Arrived with the version of a commit in progress. If it was none, another connection has committed.
             var undecided: ChangedTables?
             var refreshes = 0
             var received = 0
@@ -78,21 +83,25 @@
                         + "connection; open it with readonly = false")
             }
             var identity = tidings_grdb_identity()
-            let moved = writer.unsafeReentrantWrite { db in
-                (db.sqliteConnection.map { tidings_grdb_moved($0) }, sqliteFile(db))
+            let file = writer.unsafeReentrantWrite { db in
+                db.sqliteConnection.map { (hasMoved: tidings_grdb_moved($0), path: databasePath(of: $0)) }
             }
-            if moved.1.isEmpty {
+            guard let file else {
+                throw SharedNotificationError(
+                    .invalidArgument, message: failed + "it was closed; open it, and share it before you close it")
+            }
+            if file.path.isEmpty {
                 throw SharedNotificationError(
                     .invalidArgument,
                     message: failed + "it is in memory or temporary, so no other process can open it; use a file")
             }
-            let error = tidings_grdb_identify(moved.1, &identity)
+            let error = tidings_grdb_identify(file.path, &identity)
             if error != 0 && error != -EINVAL && error != -ENOENT {
                 throw SharedNotificationError(
                     .system(-error),
                     message: failed + "its file can't be examined: " + String(cString: strerror(-error)))
             }
-            if moved.0 != false || error != 0 {
+            if file.hasMoved || error != 0 {
                 throw SharedNotificationError(
                     .removed, message: failed + "its file was deleted or replaced since it was opened; open it again")
             }
@@ -210,7 +219,10 @@
         }
 
         private func receive(_ notification: Center.Notification) {
-            if notification.name == Self.died { return refresh(.all) }
+            if notification.name == Self.died {
+                refresh(.all)
+                return
+            }
             if isOwn(notification) { return }
             defer { state.withLock { $0.received += 1 } }
             refresh(ChangedTables(notification.payload))
@@ -219,12 +231,16 @@
         /// Whether the extension has posted the notification for a commit of this writer.
         private func isOwn(_ notification: Center.Notification) -> Bool {
             guard notification.envelope.poster.pid == getpid(),
-                state.withLock({ !$0.ownCounters.isEmpty || !$0.beginningCounters.isEmpty }),
-                let counter = try? notification.payload.decode(CommitPayload.self).counter
+                state.withLock({ !$0.own.isEmpty || !$0.beginning.isEmpty }),
+                let version = (try? notification.payload.decode(CommitPayload.self))?.version
             else { return false }
             return state.withLock { state in
-                if state.ownCounters.contains(counter) { return true }
-                if !state.beginningCounters.contains(counter) { return false }
+                // Each commit is posted once. Another notification with its version is that of another connection.
+                if let index = state.own.firstIndex(of: version) {
+                    state.own.remove(at: index)
+                    return true
+                }
+                if state.beginning.remove(version) == nil { return false }
                 let tables = ChangedTables(notification.payload)
                 if state.undecided?.formUnion(tables) == nil { state.undecided = tables }
                 return true
@@ -235,17 +251,21 @@
     // MARK: On the writer's queue
 
     extension Sharing {
-        func willCommit(_ counter: UInt32) {
-            state.withLock { _ = $0.beginningCounters.insert(counter) }
+        func willCommit(_ version: CommitVersion) {
+            state.withLock { _ = $0.beginning.insert(version) }
         }
 
-        /// - Parameter counters: of the commits that began, and whether each was one.
-        func settled(_ counters: [(UInt32, isCommit: Bool)]) {
+        /// - Parameter commits: those that began, and whether each was one. `began`: ``willCommit(_:)`` was called.
+        func settled(_ commits: [(version: CommitVersion, began: Bool, isCommit: Bool)]) {
             let others = state.withLock { state -> ChangedTables? in
-                defer { state.undecided = nil }
-                state.beginningCounters = []
-                state.ownCounters = (state.ownCounters + counters.filter(\.isCommit).map(\.0)).suffix(64)
-                return counters.allSatisfy(\.isCommit) ? nil : state.undecided
+                defer {
+                    state.beginning = []
+                    state.undecided = nil
+                }
+                // Not those whose notification has arrived already.
+                let own = commits.filter { $0.isCommit && (!$0.began || state.beginning.contains($0.version)) }
+                state.own = (state.own + own.map(\.version)).suffix(64)
+                return commits.allSatisfy(\.isCommit) ? nil : state.undecided
             }
             if let others { refresh(others) }
         }
@@ -306,7 +326,8 @@
 
         private func schedule() {
             let isDue = state.withLock { state in
-                if state.isScheduled || state.isCancelled || state.isSuspended || state.pending == nil { return false }
+                if state.isCancelled || state.isSuspended || state.pending == nil { return false }
+                if state.isScheduled { return false }
                 state.isScheduled = true
                 return true
             }
@@ -334,7 +355,10 @@
                     for region in regions { try db.notifyChanges(in: region) }
                     return .commit
                 }
-                state.withLock { $0.refreshes += 1 }
+                state.withLock { state in
+                    state.refreshes += 1
+                    state.retryDelay = Self.firstRetryDelay
+                }
             } catch {
                 retry(tables, after: error)
             }
@@ -368,11 +392,14 @@
                 if state.pending?.formUnion(tables) == nil { state.pending = tables }
             }
             switch (error as? DatabaseError)?.resultCode {
-            case .SQLITE_ABORT?, .SQLITE_INTERRUPT?:
-                // The database was suspended meanwhile, or the program interrupted it.
-                if !state.withLock({ $0.isSuspended }) { schedule(after: .milliseconds(20)) }
-            case .SQLITE_BUSY?, .SQLITE_LOCKED?:
-                schedule(after: .milliseconds(20))
+            case .SQLITE_ABORT?, .SQLITE_INTERRUPT?, .SQLITE_BUSY?, .SQLITE_LOCKED?:
+                // Suspended meanwhile or before the sharing was made, interrupted by the program, or locked.
+                let delay = state.withLock { state -> Int? in
+                    if state.isSuspended { return nil }
+                    defer { state.retryDelay = min(2 * state.retryDelay, Self.longestRetryDelay) }
+                    return state.retryDelay
+                }
+                if let delay { schedule(after: .milliseconds(delay)) }
             case .SQLITE_MISUSE?: break  // The database was closed.
             default:
                 report(
@@ -393,15 +420,19 @@
             let names = [(Database.suspendNotification, true), (Database.resumeNotification, false)]
             suspensionObservers = names.map { name, isSuspended in
                 NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { [weak self] _ in
-                    self?.state.withLock { $0.isSuspended = isSuspended }
+                    self?.state.withLock { state in
+                        state.isSuspended = isSuspended
+                        // GRDB's own observer may resume the database after this call: the next try follows soon.
+                        state.retryDelay = Self.firstRetryDelay
+                    }
                     self?.schedule()
                 }
             }
         }
     }
 
-    /// The path of the main database as SQLite knows it; empty: it has no file.
-    private func sqliteFile(_ db: Database) -> String {
-        (try? String.fetchOne(db, sql: "SELECT file FROM pragma_database_list WHERE name = 'main'")) ?? ""
+    /// The path of the main database as SQLite knows it; empty: it has no file. A suspended database has it, too.
+    private func databasePath(of connection: OpaquePointer) -> String {
+        tidings_grdb_path(connection).map { String(cString: $0) } ?? ""
     }
 #endif

@@ -31,6 +31,8 @@ int tidings_grdb_identify(const char *path, tidings_grdb_identity *identity);
 
 // The functions below exist with the trait GRDB. The caller has the connection for itself.
 
+// The path of "main", as long as the connection is open. NULL or empty: it is in memory or temporary.
+const char *tidings_grdb_path(struct sqlite3 *db);
 // True if the path of "main" leads to another file than the open one, or to none.
 bool tidings_grdb_moved(struct sqlite3 *db);
 // True if the extension TidingsSQLite posts the commits of this connection. Asks it for the changed tables.

@@ -16,6 +16,8 @@ static sqlite3_file *file_of(sqlite3 *db, int operation) {
     return file;
 }
 
+const char *tidings_grdb_path(sqlite3 *db) { return sqlite3_db_filename(db, "main"); }
+
 bool tidings_grdb_moved(sqlite3 *db) {
     int moved = 0;
     return sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;

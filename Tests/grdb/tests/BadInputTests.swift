@@ -35,6 +35,9 @@
             #expect(code { try stage.share(temporary) } == .invalidArgument)
             let readOnly = try stage.pool { $0.readonly = true }
             #expect(code { try stage.share(readOnly) } == .invalidArgument)
+            let closed = try stage.pool()
+            try closed.close()
+            #expect(code { try stage.share(closed) } == .invalidArgument)
             let pool = try stage.pool()
             #expect(code { try stage.share(pool, name: "") } == .invalidName)
             #expect(code { try stage.share(pool, name: .init(String(repeating: "a", count: 256))) } == .invalidName)
@@ -144,7 +147,7 @@
             withExtendedLifetime(sharings) {}
         }
 
-        @Test func aPostThatIsRefusedIsReportedOnceAndTheNextStandsForBoth() async throws {
+        @Test func aRefusedPostIsReportedOnce() async throws {
             let stage = try Stage()
             let pool = try stage.pool()
             let failures = Failures()
@@ -190,24 +193,6 @@
             _ = try Stage.database(at: stage.path)
             let new = try stage.share(try stage.pool())
             #expect(new.name != sharing.name)
-        }
-
-        @Test func aSuspendedDatabaseIsRefreshedWhenItResumes() async throws {
-            let stage = try Stage()
-            let (one, other) = (try stage.pool(), try stage.pool { $0.observesSuspensionNotifications = true })
-            let sharings = try [stage.share(one), stage.share(other)]
-            var counts = try await other.counts()
-            other.drain()
-            let before = sharings[1].sharing.refreshes
-            NotificationCenter.default.post(name: Database.suspendNotification, object: nil)
-            for _ in 1...5 { try one.insert() }
-            while sharings[1].sharing.received < 5 { usleep(100) }
-            other.drain()
-            #expect(sharings[1].sharing.refreshes == before)
-            NotificationCenter.default.post(name: Database.resumeNotification, object: nil)
-            try await counts.reach(5)
-            other.drain()
-            #expect(sharings[1].sharing.refreshes == before + 1)
         }
 
         @Test func aRefreshWaitsForTheEndOfAnOpenTransaction() async throws {
@@ -295,6 +280,45 @@
             try queue.insert()
             expectEqual(try await commits.next().payload.decode(CommitPayload.self).tables, ["track": ["insert"]])
             #expect(!FileManager.default.fileExists(atPath: stage.path + "-shm"))
+        }
+    }
+
+    /// One at a time: the notifications suspend every database of the process that observes them.
+    @Suite(.serialized, .timeLimit(.minutes(1)))
+    struct SuspensionTests {
+        @Test func aSuspendedDatabaseIsRefreshedWhenItResumes() async throws {
+            let stage = try Stage()
+            let (one, other) = (try stage.pool(), try stage.pool { $0.observesSuspensionNotifications = true })
+            let sharings = try [stage.share(one), stage.share(other)]
+            var counts = try await other.counts()
+            other.drain()
+            let before = sharings[1].sharing.refreshes
+            NotificationCenter.default.post(name: Database.suspendNotification, object: nil)
+            for _ in 1...5 { try one.insert() }
+            while sharings[1].sharing.received < 5 { usleep(100) }
+            other.drain()
+            #expect(sharings[1].sharing.refreshes == before)
+            NotificationCenter.default.post(name: Database.resumeNotification, object: nil)
+            try await counts.reach(5)
+            other.drain()
+            #expect(sharings[1].sharing.refreshes == before + 1)
+        }
+
+        /// Without a WAL a suspended database executes nothing, so refreshes fail until it resumes.
+        @Test func aDatabaseThatIsSuspendedBeforeItIsSharedIsRefreshedWhenItResumes() async throws {
+            let stage = try Stage()
+            let writer = try stage.queue()
+            try writer.executeAlone("PRAGMA journal_mode = delete")
+            let queue = try stage.queue { $0.observesSuspensionNotifications = true }
+            var counts = try await queue.counts()
+            NotificationCenter.default.post(name: Database.suspendNotification, object: nil)
+            let sharings = try [stage.share(writer), stage.share(queue)]
+            try writer.insert()
+            while sharings[1].sharing.received == 0 { usleep(100) }
+            queue.drain()
+            #expect(sharings[1].sharing.refreshes == 0)
+            NotificationCenter.default.post(name: Database.resumeNotification, object: nil)
+            try await counts.reach(1)
         }
     }
 
