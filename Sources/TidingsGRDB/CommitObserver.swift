@@ -31,7 +31,11 @@
         init(_ sharing: Sharing, _ db: Database) {
             self.sharing = sharing
             connection = db.sqliteConnection
-            extensionPosts = tidings_grdb_extension_posts(db.sqliteConnection)
+            #if MUTANT_GRDB_POSTED_TWICE  // Found by: grdb aCommitThatTheExtensionPostsIsPostedOnce
+                extensionPosts = false
+            #else
+                extensionPosts = tidings_grdb_extension_posts(db.sqliteConnection)
+            #endif
             tidings_grdb_learn(connection, &journal)
         }
 
@@ -49,6 +53,9 @@
         func databaseWillCommit() throws {
             guard tidings_grdb_writes(connection) else {
                 // A refresh, or nothing was written, or only to attached and temporary databases.
+                #if MUTANT_GRDB_REFRESH_IS_POSTED  // Found by: grdb tenProcessesThatRefreshEachOtherComeToRest
+                    if !tables.isEmpty { sharing?.post(version() ?? tidings_grdb_version(), tables, connection) }
+                #endif
                 if !tables.isEmpty { tables = [:] }
                 return
             }
@@ -67,6 +74,9 @@
         // Another observer can write in its `databaseDidCommit`, and roll back, before this observer is told of the
         // first commit. So the counter decides which transactions were committed.
         func databaseDidRollback(_ db: Database) {
+            #if MUTANT_GRDB_ROLLBACK_IS_POSTED  // Found by: grdb onlyCommitsArePosted
+                sharing?.post(version() ?? tidings_grdb_version(), tables, connection)
+            #endif
             tables = [:]
             settle(isCommit: false)
             sharing?.transactionEnded()
@@ -89,10 +99,14 @@
                 var posted = after ?? tidings_grdb_version()
                 var isCommit = isCommit
                 if let before = commit.before, let after, before.wal == after.wal {
-                    isCommit = before.counter != after.counter
+                    #if !MUTANT_GRDB_COUNTER_IGNORED  // Found by: grdb aTransactionWithoutEffectIsNotPosted
+                        isCommit = before.counter != after.counter
+                    #endif
                     posted.counter = before.counter &+ 1
                 }
-                if (next?.written ?? written) == commit.written { isCommit = false }
+                #if !MUTANT_GRDB_WRITTEN_IGNORED  // Found by: grdb aTransactionWithoutEffectIsNotPosted
+                    if (next?.written ?? written) == commit.written { isCommit = false }
+                #endif
                 if extensionPosts {
                     settled.append((posted.version, commit.before != nil, isCommit))
                 } else if isCommit {

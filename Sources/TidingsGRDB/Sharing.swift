@@ -137,7 +137,9 @@
             }
             observeSuspension()
             // A commit before the center was observed may be unknown to an observation that is older.
-            refresh(.all)
+            #if !MUTANT_GRDB_NO_FIRST_REFRESH  // Found by: grdb aCommitBeforeTheSharingIsSeen
+                refresh(.all)
+            #endif
         }
 
         func cancel() {
@@ -152,7 +154,10 @@
         }
 
         private func report(_ error: SharedNotificationError) {
-            if state.withLock({ !$0.isCancelled && $0.reported.insert(error.code).inserted }) { onError(error) }
+            let isFirst = state.withLock { !$0.isCancelled && $0.reported.insert(error.code).inserted }
+            #if !MUTANT_GRDB_ERROR_NOT_REPORTED  // Found by: grdb aCenterThatCanNotBeOpenedAffectsNoCommit
+                if isFirst { onError(error) }
+            #endif
         }
     }
 
@@ -172,8 +177,18 @@
             do throws(SharedNotificationError) {
                 let center = try Center(named: centerName, configuration: configuration)
                 center.onDiagnostic = { [weak self] in self?.receive($0) }
+                #if MUTANT_GRDB_OWN_POSTS_REFRESH  // Found by: grdb aRefreshIsNotPosted
+                    let excludesOwn = false
+                #else
+                    let excludesOwn = true
+                #endif
                 let options = Center.ObserverOptions(
-                    excludingOwnPosts: true, onMissed: { [weak self] _, _ in self?.refresh(.all) })
+                    excludingOwnPosts: excludesOwn,
+                    onMissed: { [weak self] _, _ in
+                        #if !MUTANT_GRDB_MISSED_IGNORED  // Found by: grdb missedNotificationsRefreshEverything
+                            self?.refresh(.all)
+                        #endif
+                    })
                 let token = try center.addObserver(forNames: .init([name, Self.died]), options: options) {
                     [weak self] in self?.receive($0)
                 }
@@ -220,7 +235,9 @@
 
         private func receive(_ notification: Center.Notification) {
             if notification.name == Self.died {
-                refresh(.all)
+                #if !MUTANT_GRDB_DEATH_IGNORED  // Found by: grdb aCommitOfAProcessThatDiesBeforeItsPostIsSeen
+                    refresh(.all)
+                #endif
                 return
             }
             if isOwn(notification) { return }
@@ -286,7 +303,9 @@
                 try center.post(name: name, payload: .init(encoding: payload))
                 lostPost = false
             } catch {
-                lostPost = true
+                #if !MUTANT_GRDB_LOST_POST_FORGOTTEN  // Found by: grdb aRefusedPostIsReportedOnce
+                    lostPost = true
+                #endif
                 report(
                     error as? SharedNotificationError
                         ?? SharedNotificationError(.encodingFailed, message: "can't post a commit: \(error)"))
@@ -327,7 +346,9 @@
         private func schedule() {
             let isDue = state.withLock { state in
                 if state.isCancelled || state.isSuspended || state.pending == nil { return false }
-                if state.isScheduled { return false }
+                #if !MUTANT_GRDB_BURST_NOT_MERGED  // Found by: grdb commitsThatArriveWhileTheWriterIsBusyAreOneRefresh
+                    if state.isScheduled { return false }
+                #endif
                 state.isScheduled = true
                 return true
             }
@@ -338,14 +359,18 @@
             let tables = state.withLock { state -> ChangedTables? in
                 state.isScheduled = false
                 if state.isCancelled || state.isSuspended { return nil }
-                defer { state.pending = nil }
+                #if !MUTANT_GRDB_BURST_NOT_MERGED
+                    defer { state.pending = nil }
+                #endif
                 return state.pending
             }
             guard let tables, db.sqliteConnection != nil else { return }
             examine(db.sqliteConnection)
             if db.isInsideTransaction {
                 // The program keeps a transaction open between two accesses.
-                isPostponed = true
+                #if !MUTANT_GRDB_OPEN_TRANSACTION_FORGOTTEN  // Found by: grdb aRefreshWaitsForTheEndOfAnOpenTransaction
+                    isPostponed = true
+                #endif
                 return state.withLock { $0.pending = tables }
             }
             do {
@@ -368,7 +393,9 @@
             let version = try db.schemaVersion()
             if version != schemaVersion {
                 // GRDB does not notice that another process has changed the schema.
-                db.clearSchemaCache()
+                #if !MUTANT_GRDB_SCHEMA_KEPT  // Found by: grdb anObservationFollowsASchemaThatAnotherConnectionChanges
+                    db.clearSchemaCache()
+                #endif
                 virtualTables = try String.fetchSet(
                     db, sql: "SELECT lower(name) FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
                 schemaVersion = version

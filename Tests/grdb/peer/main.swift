@@ -16,6 +16,13 @@
         func databaseDidRollback(_ db: Database) {}
     }
 
+    /// Fetches the first value at once, so that the observation's beginning is scheduled on the writer then.
+    struct BeginsAtOnce: ValueObservationScheduler {
+        let queue = DispatchQueue(label: "values")
+        func immediateInitialValue() -> Bool { true }
+        func schedule(_ action: @escaping @Sendable () -> Void) { queue.async(execute: action) }
+    }
+
     func say(_ line: String) {
         let line = Array((line + "\n").utf8)
         _ = write(STDOUT_FILENO, line, line.count)
@@ -47,12 +54,15 @@
     // Reacts to each change with a write that changes nothing, as idempotent handlers do.
     let observation = ValueObservation.tracking { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM track") ?? -1 }
     let observer = observation.start(
-        in: pool, scheduling: .async(onQueue: DispatchQueue(label: "values")), onError: { say("error \($0)") },
+        in: pool, scheduling: BeginsAtOnce(), onError: { say("error \($0)") },
         onChange: { value in
             try? pool.write { db in try db.execute(sql: "UPDATE track SET title = title WHERE title = 'none'") }
             count.withLock { $0 = value }
             changed.signal()
         })
+
+    // From here on the observation sees a commit of another process only if the sharing refreshes.
+    pool.unsafeReentrantWrite { _ in }
 
     while let line = readLine() {
         let words = line.split(separator: " ")

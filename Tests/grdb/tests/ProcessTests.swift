@@ -60,6 +60,33 @@
             withExtendedLifetime(sharing) {}
         }
 
+        /// The notification of the commit to `track` has left the ring when the stopped process goes on. All that are
+        /// still in the ring name another table.
+        @Test func missedNotificationsRefreshEverything() async throws {
+            let stage = try Stage()
+            var small = stage.centers
+            small.slots = 256
+            let center = try Center(named: "sqlite", configuration: small)
+            let pool = try stage.pool()
+            let sharing = try stage.share(pool)
+            let peer = try Peer([stage.path, stage.folder])
+            peer.send("reach 0")
+            expectEqual(await peer.line(), "reached 0")
+            // After the first refresh, which is of everything.
+            peer.send("refreshes")
+            expectEqual(await peer.line(), "1")
+            peer.process.send(SIGSTOP)
+            while try !String(contentsOfFile: "/proc/\(peer.process.pid)/stat", encoding: .utf8).contains(") T ") {
+                usleep(100)
+            }
+            try pool.insert()
+            for _ in 0..<600 { try pool.insert(into: "album") }
+            peer.process.send(SIGCONT)
+            peer.send("reach 1")
+            expectEqual(await peer.line(), "reached 1")
+            withExtendedLifetime((center, sharing)) {}
+        }
+
         /// The extension posts the commits of the peer's connection, so the peer's sharing must not.
         @Test(.enabled(if: loadedExtension != nil, "TIDINGS_SQLITE_EXTENSION names no extension"))
         func aCommitThatTheExtensionPostsIsPostedOnce() async throws {

@@ -71,7 +71,7 @@
 
         /// Another connection commits between a transaction without effect and the call that says it has ended. So the
         /// change counter has changed. And a transaction writes to an attached database only, so SQLite has written.
-        @Test func neitherAnothersCommitNorAnAttachedDatabaseMakesACommit() async throws {
+        @Test func aTransactionWithoutEffectIsNotPosted() async throws {
             final class Interposer: TransactionObserver {
                 let other: DatabasePool
                 var isArmed = false
@@ -188,6 +188,9 @@
             var commits = try stage.commits(sharings[0])
             try one.execute((0..<100).map { "CREATE TABLE table_\($0) (title TEXT);" }.joined())
             _ = try await commits.next()
+            // The changed schema refreshes everything.
+            while sharings[1].sharing.received == 0 { usleep(100) }
+            other.drain()
             var counts = try await other.counts()
             try one.execute(
                 (0..<100).map { "INSERT INTO table_\($0) VALUES ('a');" }.joined()
@@ -212,6 +215,16 @@
             expectEqual(try await commits.throughMarker().count, 10)
             // Its own commits don't refresh a process: once at the start, and at most once for each other commit.
             for sharing in sharings { #expect(sharing.sharing.refreshes <= 1 + 5 + 1) }
+        }
+
+        @Test func aCommitBeforeTheSharingIsSeen() async throws {
+            let stage = try Stage()
+            let (one, other) = (try stage.pool(), try stage.pool())
+            var counts = try await other.counts()
+            try one.insert()
+            let sharing = try stage.share(other)
+            try await counts.reach(1)
+            withExtendedLifetime(sharing) {}
         }
 
         @Test func commitsThatArriveWhileTheWriterIsBusyAreOneRefresh() async throws {

@@ -17,7 +17,8 @@
         var path: String { folder + "/library.db" }
 
         init() throws {
-            folder = "/dev/shm/tidings-tests-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+            let stages = ProcessInfo.processInfo.environment["TIDINGS_GRDB_STAGES"] ?? "/dev/shm"
+            folder = stages + "/tidings-tests-\(getpid())-\(UInt32.random(in: 0 ... .max))"
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
             centers = .init(directory: folder)
@@ -121,18 +122,28 @@
             }
         }
 
-        /// The values of an observation of how many rows a table has. The first one is there.
+        /// The values of an observation of how many rows a table has. The first one is there, and the observation has
+        /// begun: a commit of another connection is seen only if the sharing refreshes.
         func counts(_ table: String = "track") async throws -> Counts {
             var counts = Counts(
                 iterator: ValueObservation.tracking { db in
                     try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table)") ?? -1
-                }.values(in: self).makeAsyncIterator())
+                }.values(in: self, scheduling: BeginsAtOnce()).makeAsyncIterator())
             counts.last = try await counts.iterator.next() ?? -1
+            drain()
             return counts
         }
 
         /// Waits until what was scheduled on the writer before has run.
         func drain() { unsafeReentrantWrite { _ in } }
+    }
+
+    /// Fetches the first value where the observation is started, so that its beginning is scheduled on the writer then. A
+    /// pool's observation would otherwise begin after its first value, and look for changes in between.
+    struct BeginsAtOnce: ValueObservationScheduler {
+        let queue = DispatchQueue(label: "values")
+        func immediateInitialValue() -> Bool { true }
+        func schedule(_ action: @escaping @Sendable () -> Void) { queue.async(execute: action) }
     }
 
     struct Counts {
