@@ -61,6 +61,9 @@
             }
             // The transaction has the write lock: its commit makes the counter greater by one.
             let before = version()
+            #if MUTANT_GRDB_POSTED_UNDER_LOCK  // Found by: grdb aCommitIsPostedAfterItsLock
+                if let before { sharing?.post(before, tables, connection) }
+            #endif
             if extensionPosts, let before { sharing?.willCommit(before.next) }
             commits.append(Commit(before: before, tables: tables, written: tidings_grdb_written(connection)))
             tables = [:]

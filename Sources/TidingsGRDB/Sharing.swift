@@ -375,8 +375,13 @@
             }
             do {
                 let regions = try regions(of: tables, db)
-                // Deferred and empty: takes no lock of SQLite. GRDB triggers observations at its end.
-                try db.inTransaction(.deferred) {
+                // Deferred and empty: does not take the write lock. GRDB triggers observations at its end.
+                #if MUTANT_GRDB_REFRESH_LOCKS  // Found by: grdb aRefreshNeedsNoWriteLock
+                    let kind = Database.TransactionKind.immediate
+                #else
+                    let kind = Database.TransactionKind.deferred
+                #endif
+                try db.inTransaction(kind) {
                     for region in regions { try db.notifyChanges(in: region) }
                     return .commit
                 }

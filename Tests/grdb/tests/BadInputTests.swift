@@ -91,6 +91,24 @@
             }
         }
 
+        /// Only its owner can create the center of the databases of a user.
+        @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+        func aDatabaseOfAnotherUserIsUsedAsBefore() async throws {
+            let stage = try Stage()
+            let pool = try stage.pool()
+            #expect(chown(stage.path, 65534, 65534) == 0)
+            let failures = Failures()
+            let sharing = try DatabaseSharing(pool, configuration: stage.centers) { failures.add($0) }
+            #expect(!sharing.sharing.isConnected)
+            var counts = try await pool.counts()
+            for count in 1...10 {
+                try pool.insert()
+                try await counts.reach(count)
+            }
+            #expect(failures.all.count == 1)
+            #expect(failures.all.first?.message.contains(stage.path) == true)
+        }
+
         @Test func garbageInTheCenterIsARefreshAndNothingElse() async throws {
             let stage = try Stage()
             let (pool, writer) = (try stage.pool(), try stage.pool())

@@ -199,6 +199,57 @@
             try await counts.reach(1)
         }
 
+        /// What is posted in the commit, under the write lock, precedes the notification of the commit. When GRDB says
+        /// that the commit has ended, another connection gets the lock at once.
+        @Test func aCommitIsPostedAfterItsLock() async throws {
+            final class Interposer: TransactionObserver {
+                let other: DatabasePool
+                let post: () throws -> Void
+                var isArmed = false
+                init(_ other: DatabasePool, _ post: @escaping () throws -> Void) {
+                    (self.other, self.post) = (other, post)
+                }
+                func observes(eventsOfKind kind: DatabaseEventKind) -> Bool { false }
+                func databaseDidChange(with event: DatabaseEvent) {}
+                func databaseDidRollback(_ db: Database) {}
+                func databaseWillCommit() throws { if isArmed { try post() } }
+                func databaseDidCommit(_ db: Database) {
+                    if isArmed { #expect(throws: Never.self) { try other.transaction(.immediate) { _ in .rollback } } }
+                    isArmed = false
+                }
+            }
+            let stage = try Stage()
+            let pool = try stage.pool()
+            let sharing = try stage.share(pool)
+            let center = try stage.center()
+            let marker = CommitPayload(counter: 0, journal: "in the commit", pages: 0)
+            let interposer = Interposer(try stage.pool { $0.busyMode = .immediateError }) {
+                try center.post(name: sharing.name, payload: .init(encoding: marker))
+            }
+            pool.add(transactionObserver: interposer)
+            var commits = try stage.commits(sharing)
+            try pool.unsafeReentrantWrite { db in
+                interposer.isArmed = true
+                try db.execute(sql: "INSERT INTO track (title) VALUES ('a')")
+            }
+            expectEqual(try await commits.next().payload.decode(CommitPayload.self).journal, "in the commit")
+            expectEqual(try await commits.next().payload.decode(CommitPayload.self).tables, ["track": ["insert"]])
+        }
+
+        @Test func aRefreshNeedsNoWriteLock() async throws {
+            let stage = try Stage()
+            let (pool, writer) = (try stage.pool { $0.busyMode = .immediateError }, try stage.pool())
+            let sharing = try stage.share(pool)
+            let center = try stage.center()
+            pool.drain()
+            let before = sharing.sharing.refreshes
+            try writer.transaction(.immediate) { _ in
+                try center.post(name: sharing.name)
+                while sharing.sharing.refreshes == before { usleep(100) }
+                return .rollback
+            }
+        }
+
         @Test func aRefreshIsNotPosted() async throws {
             let stage = try Stage()
             let (one, other) = (try stage.pool(), try stage.pool())
