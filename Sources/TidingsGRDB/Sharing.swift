@@ -216,7 +216,10 @@
         private func receive(_ diagnostic: Center.Diagnostic) {
             switch diagnostic {
             case .reopened: refresh(.all)
-            case .postFailed(_, let error): report(error)
+            case .postFailed(_, let error):
+                // The next center was removed, too, before this process was announced there. It is announced in the
+                // center after that.
+                if error.code != .removed { report(error) }
             case .dispatchFailed(let error):
                 let link = state.withLock { state in
                     defer { state.link = nil }

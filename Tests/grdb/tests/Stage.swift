@@ -138,8 +138,8 @@
         func drain() { unsafeReentrantWrite { _ in } }
     }
 
-    /// Fetches the first value where the observation is started, so that its beginning is scheduled on the writer then. A
-    /// pool's observation would otherwise begin after its first value, and look for changes in between.
+    /// Fetches the first value where the observation is started, so that its beginning is scheduled on the writer then.
+    /// A pool's observation would otherwise begin after its first value, and look for changes in between.
     struct BeginsAtOnce: ValueObservationScheduler {
         let queue = DispatchQueue(label: "values")
         func immediateInitialValue() -> Bool { true }
