@@ -4,12 +4,12 @@ import PackageDescription
 // A queue of jobs in a SQLite file: producers in Python, workers and a live view in Swift. A separate package, because
 // it builds GRDB.
 //
-//     /usr/bin/python3 producer.py jobs.db alice      adds jobs; TIDINGS_SQLITE_EXTENSION says where tidings_sqlite.so is
-//     swift run Jobs work jobs.db                     does them; start as many as there are processors
-//     swift run Jobs view jobs.db                     shows the counts
+//     /usr/bin/python3 producer.py jobs.db alice     adds jobs
+//     swift run Jobs work jobs.db                    does them; start as many as there are processors
+//     swift run Jobs view jobs.db                    shows the counts
 //
-// Start, kill and restart them in any order. They need one machine, one user, and a directory for shared memory
-// (/dev/shm). The article "When your processes share a database" has the details.
+// Start, kill and restart them in any order, on one machine, as one user. The producer needs tidings_sqlite.so (`make
+// install`). The article "When your processes share a database" says how the programs work, and how to deploy them.
 let package = Package(
     name: "tidings-job-queue",
     dependencies: [
