@@ -31,6 +31,9 @@ if [[ $kind != --mutants ]]; then
     build=$(swift build "${options[@]}" --show-bin-path)
     .ci/check-documentation "$build" --grdb
     .ci/check-examples "$build" --grdb
+    # The example, in the same place, so that little is built for it.
+    swift build --package-path Examples/JobQueue --scratch-path .build-grdb
+    Tests/grdb/jobs.py "$build" --seconds 6 --idle 2 --seed "${TIDINGS_JOBS_SEED:-20261127}"
 fi
 export TIDINGS_GRDB_ALONE=1
 build=$(swift build "${options[@]}" --show-bin-path)
