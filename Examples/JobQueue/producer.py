@@ -4,6 +4,7 @@
 Sleeps while LIMIT jobs are queued, until a worker's commit. A producer that was killed goes on after its last job.
 The environment variable TIDINGS_SQLITE_EXTENSION says where the extension is, unless it is in /usr/local/lib.
 """
+import fcntl
 import os
 import pathlib
 import signal
@@ -20,8 +21,11 @@ def opened(path):
     loader.enable_load_extension(True)
     loader.load_extension(os.environ.get("TIDINGS_SQLITE_EXTENSION", "/usr/local/lib/tidings_sqlite.so"))
     db = sqlite3.connect(path, timeout=10, isolation_level=None)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.executescript("BEGIN IMMEDIATE;" + SCHEMA.read_text() + "COMMIT")
+    # SQLite does not wait if several processes switch a new file to WAL at once. The kernel releases the lock.
+    with open(f"{path}.lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.executescript("BEGIN IMMEDIATE;" + SCHEMA.read_text() + "COMMIT")
     return db
 
 
@@ -41,13 +45,16 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C also ends a wait, in which Python runs no handler
-    db = opened(sys.argv[1])
-    while True:
-        number = add(db, sys.argv[2])
-        if number is None:
-            db.execute("SELECT tidings_wait('main', -1)").fetchone()
-        else:
-            print(number, flush=True)
+    try:
+        db = opened(sys.argv[1])
+        while True:
+            number = add(db, sys.argv[2])
+            if number is None:
+                db.execute("SELECT tidings_wait('main', -1)").fetchone()
+            else:
+                print(number, flush=True)
+    except (OSError, sqlite3.Error) as error:
+        sys.exit(f"producer: can't add jobs to {sys.argv[1]}: {error}")
 
 
 main()

@@ -32,6 +32,7 @@ EXAMPLE = ROOT / "Examples/JobQueue"
 PAUSE = 0.1  # seconds between two kills, at most: a worker needs about 0.05 to start
 IDLE = 5  # seconds for which sleeping processes must not run
 WINDOWS = 3  # how often that is tried: what still works off the last commit falls into the first one
+BIRTHS = 3  # how often a queue is created
 MORE = 200  # jobs that must be done after a sleep, more than the producers' limit
 
 RECORD = """
@@ -113,11 +114,27 @@ class Test:
         self.db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
         self.db.execute("PRAGMA journal_mode = WAL")
         self.db.executescript((EXAMPLE / "Sources/Jobs/schema.sql").read_text() + RECORD)
-        self.producers = [Member(f"producer {name}", "/usr/bin/python3", str(producer), self.path, name)
+        self.folder, self.program, self.producer = folder, program, producer
+        self.members(self.path)
+
+    def members(self, path):
+        self.producers = [Member(f"producer {name}", "/usr/bin/python3", str(self.producer), path, name)
                           for name in ("alice", "bob")]
-        self.workers = [Member(f"worker {number}", str(program), "work", self.path) for number in (1, 2, 3)]
-        self.view = Member("view", str(program), "view", self.path)
+        self.workers = [Member(f"worker {number}", str(self.program), "work", path) for number in (1, 2, 3)]
+        self.view = Member("view", str(self.program), "view", path)
         self.all = [*self.producers, *self.workers, self.view]
+
+    def births(self):
+        """All start at once, and there is no file."""
+        for number in range(BIRTHS):
+            self.members(os.path.join(self.folder, f"birth-{number}.db"))
+            self.chance.shuffle(self.all)
+            for member in self.all:
+                member.start()
+            self.view.awaits(r".* [1-9]\d* done, .*, workers: 3", self.limit)
+            for member in self.all:
+                member.kill()
+        self.members(self.path)
 
     def one(self, sql):
         return self.db.execute(sql).fetchone()[0]
@@ -188,6 +205,7 @@ class Test:
         self.until("SELECT NOT EXISTS (SELECT 1 FROM job WHERE state <> 'done')", "every job is done")
 
     def run(self, seconds):
+        self.births()
         for member in self.all:
             member.start()
         self.kills(seconds)
@@ -311,12 +329,13 @@ MUTANTS = (
                     WHERE id = (SELECT id FROM job WHERE state = 'queued' ORDER BY id LIMIT 1)
                     RETURNING id, task, worker
                     \"\"\",
-                arguments: [Int64(worker)]
+                arguments: [Int64(bitPattern: worker)]
             ).first
         }
 """, """
         let sql = "SELECT id, task, ? AS worker FROM job WHERE state = 'queued' ORDER BY id LIMIT 1"
-        let job = try await database.read { db in try Job.fetchOne(db, sql: sql, arguments: [Int64(worker)]) }
+        let arguments: StatementArguments = [Int64(bitPattern: worker)]
+        let job = try await database.read { db in try Job.fetchOne(db, sql: sql, arguments: arguments) }
         guard let job else { return nil }
         try await database.write { db in
             try db.execute(
@@ -327,6 +346,7 @@ MUTANTS = (
     ("ignores the commits of other processes", "no commit for", "JobQueue.swift",
      "sharing = try DatabaseSharing(database)\n",
      "sharing = try DatabaseSharing(database)\n        if CommandLine.arguments[1] == \"work\" { sharing.cancel() }\n"),
+    ("creates the file without a lock", "database is locked", "JobQueue.swift", ", flock(lock, LOCK_EX) == 0", ""),
     ("keeps the jobs of the dead", "no commit for", "Worker.swift",
      "case .left(let worker, _): try await queue.release(jobsOf: worker.id)", "case .left: break"),
     ("releases the jobs of the living", "it was alive", "Worker.swift",
@@ -337,8 +357,10 @@ MUTANTS = (
 
 
 def mutants(build, seed):
+    global BIRTHS
     missed = []
     for name, words, file, said, says in MUTANTS:
+        BIRTHS = 30 if "locked" in words else 1  # two processes meet in a moment
         sources = {path.name: path for path in [*(EXAMPLE / "Sources/Jobs").glob("*.swift"), EXAMPLE / "producer.py"]}
         text = sources[file].read_text()
         if text.count(said) != 1:

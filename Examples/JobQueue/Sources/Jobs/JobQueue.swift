@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Tidings
 import TidingsGRDB
@@ -27,6 +28,11 @@ struct JobQueue: Sendable {
     init(path: String) throws {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)  // seconds that a transaction may wait for those of other processes
+        // SQLite does not wait if several processes switch a new file to WAL at once. The kernel releases the lock.
+        let lock = open("\(path).lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o644)
+        defer { close(lock) }
+        guard lock >= 0, flock(lock, LOCK_EX) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+
         database = try DatabasePool(path: path, configuration: configuration)
         try database.write { db in try db.execute(sql: String(decoding: PackageResources.schema_sql, as: UTF8.self)) }
         sharing = try DatabaseSharing(database)
@@ -43,7 +49,7 @@ struct JobQueue: Sendable {
                     WHERE id = (SELECT id FROM job WHERE state = 'queued' ORDER BY id LIMIT 1)
                     RETURNING id, task, worker
                     """,
-                arguments: [Int64(worker)]
+                arguments: [Int64(bitPattern: worker)]
             ).first
         }
     }
@@ -64,14 +70,15 @@ struct JobQueue: Sendable {
         try await database.write { db in
             try db.execute(
                 sql: "UPDATE job SET state = 'queued', worker = NULL WHERE worker = ? AND state = 'running'",
-                arguments: [Int64(worker)])
+                arguments: [Int64(bitPattern: worker)])
         }
     }
 
     /// The workers that have claimed a job and not finished it. Some of them may be dead.
     func busyWorkers() async throws -> Set<UInt64> {
         try await database.read { db in
-            try Set(Int64.fetchAll(db, sql: "SELECT worker FROM job WHERE state = 'running'").map(UInt64.init))
+            let busy = try Int64.fetchAll(db, sql: "SELECT worker FROM job WHERE state = 'running'")
+            return Set(busy.map(UInt64.init(bitPattern:)))
         }
     }
 

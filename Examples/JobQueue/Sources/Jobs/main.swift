@@ -1,7 +1,7 @@
 import Foundation
 
 func fail(_ line: String, status: Int32 = 1) -> Never {
-    FileHandle.standardError.write(Data("Jobs: \(line)\n".utf8))
+    FileHandle.standardError.write(Data("Jobs: \(line.replacing("\n", with: " "))\n".utf8))
     exit(status)
 }
 

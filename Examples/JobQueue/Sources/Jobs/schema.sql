@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS job (
     number INTEGER NOT NULL, -- counts the producer's jobs. A producer that was killed goes on after its last one.
     task TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'done')),
-    worker INTEGER, -- has claimed the job
+    worker INTEGER CHECK (worker IS NOT NULL OR state <> 'running'), -- has claimed the job
     result TEXT,
     UNIQUE (producer, number)
 ) STRICT;
