@@ -21,7 +21,7 @@ def opened(path):
     loader.enable_load_extension(True)
     loader.load_extension(os.environ.get("TIDINGS_SQLITE_EXTENSION", "/usr/local/lib/tidings_sqlite.so"))
     db = sqlite3.connect(path, timeout=10, isolation_level=None)
-    # SQLite does not wait if several processes switch a new file to WAL at once. The kernel releases the lock.
+    # SQLite does not wait if several processes switch a new file to WAL at once.
     with open(f"{path}.lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         db.execute("PRAGMA journal_mode = WAL")

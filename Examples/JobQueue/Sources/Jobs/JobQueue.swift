@@ -28,7 +28,7 @@ struct JobQueue: Sendable {
     init(path: String) throws {
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)  // seconds that a transaction may wait for those of other processes
-        // SQLite does not wait if several processes switch a new file to WAL at once. The kernel releases the lock.
+        // SQLite does not wait if several processes switch a new file to WAL at once.
         let lock = open("\(path).lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o644)
         defer { close(lock) }
         guard lock >= 0, flock(lock, LOCK_EX) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
