@@ -2,7 +2,7 @@
 """The example JobQueue under kills: two producers, three workers and a view, which are killed and restarted at random.
 
     Tests/grdb/jobs.py BUILD [--seconds N] [--seed SEED]     BUILD: the folder with the program Jobs
-    Tests/grdb/jobs.py BUILD --mutants                       each mutant of the example must be found
+    Tests/grdb/jobs.py BUILD --mutants [WORD…]               each mutant must be found, or those whose name has a word
 
 TIDINGS_SQLITE_EXTENSION names the extension for SQLite. Afterwards each job must have been produced once and done once,
 in the numbers that the producers printed. A job may be claimed again only after its worker was killed. The database
@@ -11,6 +11,7 @@ must be sound, the view must show the last counts, and sleeping processes must n
 Triggers record each change of a job in the same transaction. The test itself sleeps in `tidings_wait`.
 """
 import argparse
+import fcntl
 import glob
 import os
 import pathlib
@@ -32,7 +33,6 @@ EXAMPLE = ROOT / "Examples/JobQueue"
 PAUSE = 0.1  # seconds between two kills, at most: a worker needs about 0.05 to start
 IDLE = 5  # seconds for which sleeping processes must not run
 WINDOWS = 3  # how often that is tried: what still works off the last commit falls into the first one
-BIRTHS = 3  # how often a queue is created
 MORE = 200  # jobs that must be done after a sleep, more than the producers' limit
 
 RECORD = """
@@ -125,15 +125,22 @@ class Test:
         self.all = [*self.producers, *self.workers, self.view]
 
     def births(self):
-        """All start at once, and there is no file."""
-        for number in range(BIRTHS):
-            self.members(os.path.join(self.folder, f"birth-{number}.db"))
-            self.chance.shuffle(self.all)
+        """All create the file: they wait for one lock, and then start at once."""
+        path = os.path.join(self.folder, "birth.db")
+        self.members(path)
+        with open(f"{path}.lock", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
             for member in self.all:
                 member.start()
-            self.view.awaits(r".* [1-9]\d* done, .*, workers: 3", self.limit)
-            for member in self.all:
-                member.kill()
+            waiter, end, count = f"-> FLOCK.*:{os.fstat(lock.fileno()).st_ino} ", time.monotonic() + self.limit, 0
+            while count < len(self.all):
+                if time.monotonic() > end:
+                    raise Wrong(f"{count} of {len(self.all)} processes wait for the lock before they create the file")
+                time.sleep(0.02)
+                count = len(re.findall(waiter, open("/proc/locks").read()))
+        self.view.awaits(r".* [1-9]\d* done, .*, workers: 3", self.limit)
+        for member in self.all:
+            member.kill()
         self.members(self.path)
 
     def one(self, sql):
@@ -346,7 +353,7 @@ MUTANTS = (
     ("ignores the commits of other processes", "no commit for", "JobQueue.swift",
      "sharing = try DatabaseSharing(database)\n",
      "sharing = try DatabaseSharing(database)\n        if CommandLine.arguments[1] == \"work\" { sharing.cancel() }\n"),
-    ("creates the file without a lock", "database is locked", "JobQueue.swift", ", flock(lock, LOCK_EX) == 0", ""),
+    ("creates the file without a lock", "wait for the lock", "JobQueue.swift", ", flock(lock, LOCK_EX) == 0", ""),
     ("keeps the jobs of the dead", "no commit for", "Worker.swift",
      "case .left(let worker, _): try await queue.release(jobsOf: worker.id)", "case .left: break"),
     ("releases the jobs of the living", "it was alive", "Worker.swift",
@@ -356,27 +363,27 @@ MUTANTS = (
 )
 
 
-def mutants(build, seed):
-    global BIRTHS
+SOURCES = {path.name: path for path in [*(EXAMPLE / "Sources/Jobs").glob("*.swift"), EXAMPLE / "producer.py"]}
+
+
+def mutants(build, seed, wanted):
     missed = []
     for name, words, file, said, says in MUTANTS:
-        BIRTHS = 30 if "locked" in words else 1  # two processes meet in a moment
-        sources = {path.name: path for path in [*(EXAMPLE / "Sources/Jobs").glob("*.swift"), EXAMPLE / "producer.py"]}
-        text = sources[file].read_text()
-        if text.count(said) != 1:
-            sys.exit(f"{file} does not have this text once, which a mutant changes: {said}")
+        if wanted and not set(wanted) & set(name.split()):
+            continue
+        text = SOURCES[file].read_text()
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             mutant = folder / file
             mutant.write_text(text.replace(said, says))
-            program, producer = build / "Jobs", sources["producer.py"]
+            program, producer = build / "Jobs", SOURCES["producer.py"]
             if file == "producer.py":
                 # The schema is beside it.
                 producer = mutant
                 (folder / "Sources").symlink_to(EXAMPLE / "Sources")
             else:
                 program = folder / "Jobs"
-                swift = [path for key, path in sources.items() if key not in (file, "producer.py")]
+                swift = [path for key, path in SOURCES.items() if key not in (file, "producer.py")]
                 objects = [path for target in ("Tidings", "TidingsCoding", "CTidings", "TidingsGRDB", "CTidingsGRDB",
                                                "GRDB")
                            for path in glob.glob(str(build / f"{target}.build/**/*.o"), recursive=True)]
@@ -399,13 +406,16 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--idle", type=float, default=IDLE)
-    parser.add_argument("--mutants", action="store_true")
+    parser.add_argument("--mutants", nargs="*", metavar="WORD")
     options = parser.parse_args()
     IDLE = options.idle
     seed = random.randrange(1 << 32) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
-    if options.mutants:
-        sys.exit(1 if mutants(options.build, seed) else 0)
+    for _, _, file, said, _ in MUTANTS:
+        if SOURCES[file].read_text().count(said) != 1:
+            sys.exit(f"{file} does not have this text once, which a mutant changes: {said}")
+    if options.mutants is not None:
+        sys.exit(1 if mutants(options.build, seed, options.mutants) else 0)
     wrong = tried(options.build / "Jobs", EXAMPLE / "producer.py", options.seconds, seed)
     if wrong:
         sys.exit(f"WRONG, seed {seed}: {wrong}")
