@@ -134,6 +134,24 @@ static sqlite3_vfs plain_vfs;
 static sqlite3_io_methods without_shm;
 static int opened;
 
+// Loads the extension into this process, above a VFS that opens files with `open`.
+static void load_above(int (*open)(sqlite3_vfs *, const char *, sqlite3_file *, int, int *)) {
+    sqlite3 *db;
+    char *line = NULL;
+    sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+    plain_vfs = *real;
+    plain_vfs.zName = "plain";
+    plain_vfs.pAppData = real;
+    plain_vfs.xOpen = open;
+    plain_vfs.pNext = NULL;
+    // The VFS below is called with its own object, which passes it to the one below it.
+    CHECK(sqlite3_vfs_register(&plain_vfs, 1) == SQLITE_OK, "register");
+    CHECK(sqlite3_open(":memory:", &db) == SQLITE_OK, "open");
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
+    CHECK(sqlite3_load_extension(db, extension, NULL, &line) == SQLITE_OK, "%s", line);
+    sqlite3_close(db);
+}
+
 static int open_plain(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out) {
     sqlite3_vfs *real = vfs->pAppData;
     const int result = real->xOpen(real, name, file, flags, out);
@@ -156,22 +174,73 @@ static void expect_value(sqlite3 *db, const char *sql, const char *expected) {
     sqlite3_finalize(statement);
 }
 
+// The VFS below the extension's, when it is about to give up the lock of a commit. Positions of the center's ring are
+// counted, because a connection would wait for that lock.
+static sqlite3_io_methods real_methods, watched_methods;
+static tidings_center *watched;
+static uint64_t used_before;
+static int given_up;
+
+static uint64_t positions_used(void) {
+    tidings_statistics statistics;
+    CHECK(tidings_statistics_get(watched, &statistics) == 0, "%s", tidings_last_error());
+    return statistics.posted;
+}
+
+static void look_before_the_lock_is_free(void) {
+    if (!watched) return;
+    CHECK(positions_used() == used_before, "a commit was posted before its lock was free");
+    given_up++;
+}
+
+static int unlock_watched(sqlite3_file *file, int level) {
+    if (level == SQLITE_LOCK_SHARED) look_before_the_lock_is_free();
+    return real_methods.xUnlock(file, level);
+}
+
+static int shm_lock_watched(sqlite3_file *file, int offset, int count, int flags) {
+    if (offset == 0 && flags == (SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE)) look_before_the_lock_is_free();
+    return real_methods.xShmLock(file, offset, count, flags);
+}
+
+static int open_watched(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out) {
+    sqlite3_vfs *real = vfs->pAppData;
+    const int result = real->xOpen(real, name, file, flags, out);
+    if (result == SQLITE_OK && flags & SQLITE_OPEN_MAIN_DB) {
+        real_methods = watched_methods = *file->pMethods;
+        watched_methods.xUnlock = unlock_watched;
+        watched_methods.xShmLock = shm_lock_watched;
+        file->pMethods = &watched_methods;
+    }
+    return result;
+}
+
+void a_commit_is_posted_when_its_lock_is_free(void) {
+    load_above(open_watched);
+    for (const char *const *mode = modes; *mode; mode++) {
+        sqlite3 *db;
+        char sql[64];
+        CHECK(sqlite3_open(in_directory(*mode), &db) == SQLITE_OK, "open");
+        snprintf(sql, sizeof sql, "PRAGMA journal_mode=%s", *mode);
+        expect_value(db, sql, *mode);
+        expect_value(db, "CREATE TABLE t(x)", "");  // also what the process posts once: its presence, the path
+        CHECK(tidings_open("sqlite", NULL, &watched) == 0, "%s", tidings_last_error());
+        used_before = positions_used();
+        given_up = 0;
+        expect_value(db, "INSERT INTO t VALUES(1)", "");
+        CHECK(given_up == 1 && positions_used() == used_before + 1, "%s: %d locks given up, %d posts", *mode, given_up,
+              (int)(positions_used() - used_before));
+        tidings_close(watched);
+        watched = NULL;
+        sqlite3_close(db);
+    }
+}
+
 void other_vfses_work_underneath(void) {
     // One without shared memory, as some file systems are: SQLite offers no WAL on it.
     sqlite3 *db, *other;
     char *line = NULL;
-    sqlite3_vfs *real = sqlite3_vfs_find(NULL);
-    plain_vfs = *real;
-    plain_vfs.zName = "plain";
-    plain_vfs.pAppData = real;
-    plain_vfs.xOpen = open_plain;
-    plain_vfs.pNext = NULL;
-    // The VFS below is called with its own object, which passes it to the one below it.
-    CHECK(sqlite3_vfs_register(&plain_vfs, 1) == SQLITE_OK, "register");
-    CHECK(sqlite3_open(":memory:", &db) == SQLITE_OK, "open");
-    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
-    CHECK(sqlite3_load_extension(db, extension, NULL, &line) == SQLITE_OK, "%s", line);
-    sqlite3_close(db);
+    load_above(open_plain);
     const char *path = in_directory("database");
     CHECK(sqlite3_open(path, &db) == SQLITE_OK && sqlite3_open(path, &other) == SQLITE_OK && opened == 2, "open");
     expect_value(db, "PRAGMA journal_mode=WAL", "delete");

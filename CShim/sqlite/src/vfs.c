@@ -259,6 +259,10 @@ static int end_wal_write(sq__file *file, int flags) {
         atomic_store(&file->seen, sq__version(true, commit.counter));
 #endif
     }
+#ifdef MUTANT_POST_UNDER_THE_LOCK  // Found by: sqlite a_commit_is_posted_when_its_lock_is_free
+    if (committed) post(file, &commit);
+    committed = false;
+#endif
     const int result = file->real->pMethods->xShmLock(file->real, WAL_WRITE_LOCK, 1, flags);
     // Invariant S1.
     if (committed) post(file, &commit);
