@@ -11,8 +11,12 @@ struct Stat: ParsableCommand {
             This command opens the center, and so is one of its participants. In a center that it may only read, it is \
             no participant, and can't find out which participants are alive.
 
+            Each post uses a position of the center's order. A post that is revoked uses another one, so the number of \
+            positions used may exceed the number of notifications. A participant that has ended, by an exit or by a \
+            signal, is listed as ended until its entry is reused.
+
               tidings stat --center com.example.player
-              tidings stat --watch --json | jq .posted
+              tidings stat --watch --json | jq .positionsUsed
             """)
 
     @OptionGroup var options: CenterOptions
@@ -46,7 +50,7 @@ struct Stat: ParsableCommand {
 private struct Picture: Encodable {
     var center: String
     var path: String
-    var posted: UInt64
+    var positionsUsed: UInt64
     var oldestSequence: UInt64
     var revoked: UInt64
     var memory: UInt64
@@ -96,7 +100,7 @@ private struct Picture: Encodable {
         let statistics = try center.statistics
         self.center = center.name
         path = center.path
-        posted = statistics.posted
+        positionsUsed = statistics.posted
         oldestSequence = statistics.oldestSequence
         revoked = statistics.revoked
         memory = statistics.memory
@@ -141,7 +145,8 @@ private struct Picture: Encodable {
         let all = ", " + counted(participant.observers, "observer")
         guard participant.observersLossless > 0 else { return all }
         let isFull = participant.behind >= slots
-        return all + ", \(participant.observersLossless.grouped) lossless, \(participant.behind.grouped) behind"
+        let behind = counted(participant.behind, "position")
+        return all + ", \(participant.observersLossless.grouped) lossless, \(behind) behind"
             + (isFull ? ": the whole ring; posters wait for it" : "")
     }
 
@@ -155,8 +160,9 @@ private struct Picture: Encodable {
     var text: String {
         var lines = [
             "center        \(center.printable), \(path.printable), format \(formatVersion)",
-            "posted        \(posted.grouped), oldest in the ring #\(oldestSequence), revoked \(revoked.grouped)",
-            "ring          \(counted(slots, "notification"))",
+            "positions     \(positionsUsed.grouped) used, oldest in the ring #\(oldestSequence), "
+                + "\(revoked.grouped) revoked",
+            "ring          \(counted(slots, "slot"))",
             "payloads      up to \(maximumPayloadSize.asBytes), \(chunks.grouped) of \(chunkLimit.grouped) chunks",
             "memory        \(memory.asBytes)",
             "observers     \(observers.grouped) of \(observerLimit.grouped), \(observersAsleep.grouped) asleep, "
@@ -164,7 +170,7 @@ private struct Picture: Encodable {
             "participants  \(participants.count.grouped) of \(participantLimit.grouped)",
         ]
         for participant in participants {
-            let state = participant.isOwn ? "this command" : participant.isAlive ? "alive" : "dead"
+            let state = participant.isOwn ? "this command" : participant.isAlive ? "alive" : "ended"
             lines.append(
                 "  pid \(participant.pid), uid \(participant.uid), \(participant.executable.printable), \(state), "
                     + "since \(participant.joinedAt)"

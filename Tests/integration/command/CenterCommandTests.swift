@@ -23,8 +23,8 @@ struct CenterCommandTests {
         let observer = try await observe("com.example.a", in: directory)
         try await tidings("post", "com.example.a", "--count", "7", in: directory)
         let stat = object(try await tidings("stat", "--json", in: directory).output.first)
-        // `posted` counts positions. A post that was revoked, because its poster did not run for 2 ms, has used two.
-        let posted = try #require(stat["posted"] as? Int)
+        // A post that was revoked, because its poster did not run for 2 ms, has used two positions.
+        let posted = try #require(stat["positionsUsed"] as? Int)
         #expect(posted >= 7 && posted < 14)
         #expect(stat["observers"] as? Int == 1)
         let participants = stat["participants"] as? [[String: Any]] ?? []
@@ -34,7 +34,7 @@ struct CenterCommandTests {
         #expect(names.contains { $0["name"] as? String == "com.example.a" && $0["observers"] as? Int == 1 })
 
         let text = try await tidings("stat", in: directory).output
-        #expect(text.contains { $0.hasPrefix("posted ") && $0.contains(" \(posted),") })
+        #expect(text.contains { $0.hasPrefix("positions  ") && $0.contains(" \(posted) used") })
         #expect(text.contains("  com.example.a, 1 observer"))
     }
 
@@ -46,7 +46,7 @@ struct CenterCommandTests {
         var stat = object(try await tidings("stat", "--json", in: directory).output.first)
         #expect(stat["observersLossless"] as? Int == 1)
         var text = try await tidings("stat", in: directory).output
-        #expect(text.contains { $0.contains("1 observer, 1 lossless, 0 behind") })
+        #expect(text.contains { $0.contains("1 observer, 1 lossless, 0 positions behind") })
         // The observer takes no more, so at last a post is refused.
         while (try? center.post(name: "a", payload: .empty)) != nil {}
         stat = object(try await tidings("stat", "--json", in: directory).output.first)
@@ -55,7 +55,8 @@ struct CenterCommandTests {
         let (behind, slots) = (try #require(own?["behind"] as? Int), try #require(stat["slots"] as? Int))
         #expect(behind > slots / 2 && behind <= slots)
         text = try await tidings("stat", in: directory).output
-        #expect(text.contains { $0.contains("pid \(getpid()),") && $0.contains("1 lossless, \(behind) behind") })
+        let distance = "1 lossless, \(behind) positions behind"
+        #expect(text.contains { $0.contains("pid \(getpid()),") && $0.contains(distance) })
         for _ in 0..<2 * slots { mayReturn.signal() }
         token.cancel()
         expect(try await tidings("stat", in: directory).output) { lines in lines.contains { $0.contains("0 lossless") }
@@ -89,11 +90,27 @@ struct CenterCommandTests {
         let directory = try CenterDirectory()
         let center = try directory.center()
         let stat = try Invocation(["stat", "--watch", "--json"], in: directory)
-        _ = await stat.output.first { $0.contains(#""posted":0"#) }
+        _ = await stat.output.first { $0.contains(#""positionsUsed":0"#) }
         try center.post(name: "a", payload: .empty)
-        _ = await stat.output.first { $0.contains(#""posted":1"#) }
+        _ = await stat.output.first { $0.contains(#""positionsUsed":1"#) }
         stat.send(SIGINT)
         expectEqual(await stat.ending(), 0)
+    }
+
+    /// Fails if `stat` calls a participant dead whose process has ended by an exit.
+    @Test(.timeLimit(.minutes(10)), arguments: [SIGINT, SIGKILL])
+    func statListsAParticipantWhoseProcessEndedAsEnded(signal: Int32) async throws {
+        let directory = try CenterDirectory()
+        let observer = try await observe("a", in: directory)
+        let id = observer.process.pid
+        expect(try await tidings("stat", in: directory).output) { lines in
+            lines.contains { $0.contains("pid \(id),") && $0.contains(", alive,") }
+        }
+        observer.send(signal)
+        expectEqual(await observer.ending(), signal == SIGINT ? 0 : -signal)
+        // Opening the center may have given the entry to the command itself.
+        let lines = try await tidings("stat", in: directory).output.filter { $0.contains("pid \(id),") }
+        #expect(lines.allSatisfy { $0.contains(", ended,") && !$0.contains("dead") }, "\(lines)")
     }
 
     @Test(.timeLimit(.minutes(10)))
