@@ -42,7 +42,7 @@ struct Doctor: ParsableCommand {
                 // The center was removed after it was listed. That is no defect.
                 if error.code == .notFound { continue }
                 broken += 1
-                findings = ["DOES NOT OPEN: \(error.message.printable)"]
+                findings = ["DOES NOT OPEN: \(error.line.printable)"]
             }
             try Terminal.print("\(name.printable.padded(to: width))  \(findings[0])")
             for finding in findings.dropFirst() { try Terminal.print("  \(finding)") }

@@ -15,8 +15,8 @@ struct Observe: ParsableCommand {
               tidings observe com.example.changed
               tidings observe 'com.example.*'
               tidings observe --all --format json | jq .payload
-              tidings observe com.example.saved --count 1 --timeout 10 && echo saved
-              tidings observe com.example.saved --exec 'jq -r .path | xargs process'
+              tidings observe com.example.saved --count 1 --timeout 10s && echo saved
+              tidings observe com.example.saved --exec 'p=$(jq -r .path); process -- "$p"'
 
             A name that ends in * stands for all names with the prefix before the * (quote it, or the shell searches \
             for files). Posts under other names do not wake the command. With --read-only and such a name, posts under \
@@ -95,7 +95,8 @@ struct Observe: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "End after this time, with status 2 if there were fewer lines than --count.", valueName: "seconds"))
+            "End after this time (10s, 500ms, 2m), with status 2 if there were fewer lines than --count.",
+            valueName: "duration"))
     var timeout: Seconds?
 
     @Option(help: "Start with the next notification that is posted, or with the oldest one in the ring.")
@@ -140,7 +141,7 @@ struct Observe: ParsableCommand {
             switch diagnostic {
             case .dispatchFailed(let error):
                 let hint = error.code == .removed && !follow ? ", or use --follow" : ""
-                finish.end(.failed(error.message + hint))
+                finish.end(.failed(error.line + hint))
             case .reopened(let incarnation):
                 Terminal.note(
                     "center \(name) was removed; observing the next one (incarnation \(String(incarnation, radix: 16)))"

@@ -50,7 +50,7 @@ struct Post: ParsableCommand {
     var count = 1
 
     @Option(
-        help: ArgumentHelp("How long a post may wait for a lossless observer.", valueName: "seconds"))
+        help: ArgumentHelp("How long a post may wait for a lossless observer: 500ms, 2s.", valueName: "duration"))
     var timeout: Seconds?
 
     func validate() throws {

@@ -35,7 +35,7 @@ struct Remove: ParsableCommand {
         } catch {
             throw Failure(
                 """
-                can't remove center "\(center)": can't find out which processes have it open (\(error.message)); \
+                can't remove center "\(center)": can't find out which processes have it open (\(error.line)); \
                 correct that, or use --force
                 """)
         }

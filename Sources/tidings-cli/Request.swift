@@ -29,7 +29,7 @@ struct Request: ParsableCommand {
     var json: String?
 
     @Option(
-        help: ArgumentHelp("How long to wait for a reply: 3, 3s, 250ms. Then the status is 2.", valueName: "seconds"))
+        help: ArgumentHelp("How long to wait for a reply: 250ms, 3s. Then the status is 2.", valueName: "duration"))
     var timeout: Seconds?
 
     @Flag(help: "If the server ends without a reply, another one may carry out the request again.")
@@ -64,7 +64,7 @@ struct Request: ParsableCommand {
                 }
             }
         } catch let error as SharedNotificationError where error.code == .timedOut {
-            Terminal.note(error.message)
+            Terminal.note(error.line)
             throw ExitCode(2)
         }
     }

@@ -12,7 +12,7 @@ struct Serve: ParsableCommand {
             prints is the reply: as JSON if it is valid JSON, otherwise as text. If it does not end with status 0, the \
             caller is told so, and standard error reports it.
 
-              tidings serve com.example.render --exec 'jq .page | xargs render'
+              tidings serve com.example.render --exec 'page=$(jq .page) && render "$page"'
               tidings request com.example.render --json '{"page": 3}' --timeout 2s
 
             With --lines each line that it prints is a reply, sent when the caller has asked for it:
@@ -58,7 +58,7 @@ struct Serve: ParsableCommand {
         finish.includeSignals()
         let center = try options.open()
         center.onDiagnostic = { diagnostic in
-            if case .dispatchFailed(let error) = diagnostic { finish.end(.failed(error.message)) }
+            if case .dispatchFailed(let error) = diagnostic { finish.end(.failed(error.line)) }
         }
         let limit = Int(clamping: try center.statistics.maximumPayloadSize)
         let server = try center.serve(name: Center.Name(name), options: .init(concurrency: concurrency)) {

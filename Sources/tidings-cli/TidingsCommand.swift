@@ -40,7 +40,7 @@ struct TidingsCommand: ParsableCommand {
         } catch is BrokenPipe {
             // The program that reads the output has ended, as in `tidings centers | head -1`. This is no failure.
         } catch let error as SharedNotificationError {
-            fail(error.message)
+            fail(error.line)
         } catch let error as ExtensionError {
             fail(error.message)
         } catch let error as Failure {

@@ -141,6 +141,46 @@ struct EndingTests {
         expect(await invocation.output.all()) { $0.isEmpty }
     }
 
+    /// Fails if the command passes a line of the library on that names a field of C or of Swift.
+    @Test(
+        arguments: [
+            ("can't post: its maximum is 7; create it with a larger maximum_payload", "a larger --maximum-payload"),
+            ("can't open: 2 participant entries are taken; close some, or create it with more", "more --partici"),
+            ("can't observe: all its 2 observer entries are taken; close some, or create it with more", "more --obser"),
+            ("can't add: all 64 name entries are taken; remove observers, or create it with more", "more --names"),
+            ("can't observe read-only: …; create it with mode 0640 or 0644", "--mode 0640 or 0644"),
+            ("can't start after sequence 7; start with .now or .oldest", "use --from now or --from oldest"),
+            ("can't post: a lossless observer is behind; give a timeout, or let it catch up", "give a --timeout, or"),
+        ])
+    func errorsNameOptions(message: String, option: String) {
+        let line = SharedNotificationError(.invalidArgument, message: message).line
+        #expect(line.contains(option) && !line.contains("maximum_payload"), "\(line)")
+        #expect(line.hasPrefix(message.prefix(while: { $0 != ";" })), "\(line)")
+    }
+
+    /// The center's name is in the line, too, and stays as it is.
+    @Test(.timeLimit(.minutes(10)))
+    func theErrorOfALargePayloadNamesAnOptionAndKeepsNames() async throws {
+        let directory = try CenterDirectory()
+        let name = "larger maximum_payload"
+        _ = try SharedNotificationCenter(
+            named: name, configuration: .init(directory: directory.path, maximumPayloadSize: 4096))
+        let outcome = try await tidings(
+            "post", "a", "--center", name, "--text", String(repeating: "x", count: 5000), in: directory)
+        #expect(outcome.status == 1 && outcome.errors.count == 1)
+        let line = outcome.errors.first ?? ""
+        #expect(line.contains("\"\(name)\"") && line.hasSuffix("create it with a larger --maximum-payload"), "\(line)")
+    }
+
+    @Test(
+        arguments: [
+            ("3", 3), ("0.5", 0.5), ("250ms", 0.25), ("2s", 2), ("1.5m", 90), ("2h", 7200), ("1d", 86_400), ("0", 0),
+            ("1e12", 1e9), ("", nil), ("ms", nil), ("-1s", nil), ("nan", nil), ("5 s", nil), ("3w", nil),
+        ] as [(String, Double?)])
+    func readsLengthsOfTime(text: String, seconds: Double?) {
+        #expect(Seconds(argument: text)?.value == seconds)
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func helpAndVersionAreStatus0() async throws {
         let directory = try CenterDirectory()

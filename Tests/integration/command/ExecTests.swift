@@ -48,6 +48,29 @@ struct ExecTests {
             ])
     }
 
+    /// The example in the help text passes a value of a payload as one argument, whatever it contains. Fails with
+    /// `xargs`, which splits it. Stands in for `jq` with a script.
+    @Test(.timeLimit(.minutes(10)))
+    func theDocumentedExampleQuotes() async throws {
+        let directory = try CenterDirectory()
+        let value = "$(touch touched) `touch touched` a  b'c;\"*"
+        for (name, script) in [
+            ("jq", "cat >/dev/null; printf '%s\\n' '\(value.replacing("'", with: #"'\''"#))'"),
+            ("process", #"printf 'argument %s\n' "$@""#),
+        ] {
+            try "#!/bin/sh\n\(script)\n".write(toFile: "\(directory.path)/\(name)", atomically: false, encoding: .utf8)
+            #expect(chmod("\(directory.path)/\(name)", 0o755) == 0)
+        }
+        let help = try await tidings("observe", "--help", in: directory).output.joined(separator: "\n")
+        let example = try #require(help.firstMatch(of: /com\.example\.saved --exec '([^']*)'/)?.1)
+        let observer = try await observe(
+            "a", "--count", "1", "--exec", "cd \(directory.path); PATH=.:$PATH; \(example)", in: directory)
+        try await tidings("post", "a", in: directory)
+        expectEqual(await observer.ending(), 0)
+        expectEqual(await observer.output.all().dropFirst(), ["argument --", "argument \(value)"])
+        #expect(!directory.files.contains("touched"))
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func aSlowCommandKeepsOrderOneAtATime() async throws {
         let directory = try CenterDirectory()
