@@ -108,7 +108,8 @@ struct Observe: ParsableCommand {
     @Option(
         help: """
             pretty, or json: one object per line with sequence, name, subject (or null), payload, postedAt (UTC), pid \
-            and uid; also retained or cleared if true. With --presence: event, pid, uid, id, role and executable.
+            and uid; also retained or cleared if true, and format (a number) if the payload has no JSON form but the \
+            hexadecimal digits of its bytes. With --presence: event, pid, uid, id, role and executable.
             """)
     var format = Format.pretty
 

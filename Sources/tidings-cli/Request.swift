@@ -45,12 +45,13 @@ struct Request: ParsableCommand {
     }
 
     func run() throws {
-        let text = try json == "-" ? standardInput() : json
+        // 1 GiB: no center accepts more, whatever its maximum is.
+        let payload = try json.map { try jsonPayload($0, upTo: 1 << 30) } ?? .empty
         // A center without processes has no server: it is not created.
         let center = try options.openExisting()
         do {
             try blocking { [self] in
-                let (name, payload) = (Center.Name(name), text.map { Center.RawPayload.json($0) } ?? .empty)
+                let name = Center.Name(name)
                 let timeout = timeout.map { Duration.seconds($0.value) }
                 let options = Center.RequestOptions(idempotent: idempotent)
                 if stream {
@@ -67,14 +68,5 @@ struct Request: ParsableCommand {
             Terminal.note(error.line)
             throw ExitCode(2)
         }
-    }
-
-    private func standardInput() throws -> String {
-        // 1 GiB: no center accepts more, whatever its maximum is.
-        let text = String(decoding: try contents(of: "/dev/stdin", upTo: 1 << 30), as: UTF8.self)
-        guard isJSON(text) else {
-            throw ValidationError("Standard input isn't JSON: \(String(text.prefix(80)).printable)")
-        }
-        return text
     }
 }

@@ -21,7 +21,7 @@ struct TidingsCommand: ParsableCommand {
 
             Centers are files in $TIDINGS_DIRECTORY, or else in /dev/shm. Exit status: 0 done, 1 failed (one line on \
             standard error says why), 2 timeout of "observe --timeout" with fewer notifications than --count, or of \
-            "request --timeout", 64 wrong usage.
+            "request --timeout", 3 no observer for "post --require-observer", 64 wrong usage.
             """,
         version: "0.2.0",
         subcommands: [

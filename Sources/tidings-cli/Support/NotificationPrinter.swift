@@ -45,10 +45,12 @@ final class NotificationPrinter: Sendable {
 
     /// One JSON object on one line. No encoder is used, because the payload is JSON text already.
     static func json(_ notification: Center.Notification) -> String {
-        let envelope = notification.envelope
+        let (envelope, payload) = (notification.envelope, notification.payload)
+        let json = payload.json
+        let format = payload.isHexadecimal(json) ? ",\"format\":\(payload.format.rawValue)" : ""
         return """
             {"sequence":\(envelope.sequence),"name":\(notification.name.rawValue.jsonString),\
-            "subject":\(envelope.subject?.jsonString ?? "null"),"payload":\(notification.payload.json.printable),\
+            "subject":\(envelope.subject?.jsonString ?? "null"),"payload":\(json.printable)\(format),\
             "postedAt":"\(timestamp(envelope.postedAtNanoseconds))",\
             "pid":\(envelope.poster.pid),"uid":\(envelope.poster.uid)\
             \(envelope.isRetained ? ",\"retained\":true" : "")\(envelope.isCleared ? ",\"cleared\":true" : "")}
@@ -100,5 +102,13 @@ final class NotificationPrinter: Sendable {
         close(pipe.writing)
         let ending = child.waitUntilEnded()
         if ending != .exited(0) { Terminal.note("the command \(ending) for #\(notification.envelope.sequence)") }
+    }
+}
+
+extension Center.RawPayload {
+    /// Whether the payload's JSON shows its bytes, `{"bytes":"00ff"}`, because the payload has no other form there. No
+    /// payload that is itself such an object has a JSON text of this length: it is shorter than twice its bytes.
+    func isHexadecimal(_ json: String) -> Bool {
+        json.utf8.count == 2 * count + 12 && json.hasPrefix(#"{"bytes":""#)
     }
 }

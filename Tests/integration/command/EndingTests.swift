@@ -172,15 +172,6 @@ struct EndingTests {
         #expect(line.contains("\"\(name)\"") && line.hasSuffix("create it with a larger --maximum-payload"), "\(line)")
     }
 
-    @Test(
-        arguments: [
-            ("3", 3), ("0.5", 0.5), ("250ms", 0.25), ("2s", 2), ("1.5m", 90), ("2h", 7200), ("1d", 86_400), ("0", 0),
-            ("1e12", 1e9), ("", nil), ("ms", nil), ("-1s", nil), ("nan", nil), ("5 s", nil), ("3w", nil),
-        ] as [(String, Double?)])
-    func readsLengthsOfTime(text: String, seconds: Double?) {
-        #expect(Seconds(argument: text)?.value == seconds)
-    }
-
     @Test(.timeLimit(.minutes(10)))
     func helpAndVersionAreStatus0() async throws {
         let directory = try CenterDirectory()

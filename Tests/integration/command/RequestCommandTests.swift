@@ -186,7 +186,8 @@ struct RequestCommandTests {
 
     @Test(arguments: [
         ("3", 3), ("0.5", 0.5), ("3s", 3), ("250ms", 0.25), ("2m", 120), ("0", 0), ("1e20s", 1e9), ("-1", nil),
-        ("-1s", nil), ("nan", nil), ("s", nil), ("", nil), ("3h", nil), ("3 s", nil),
+        ("-1s", nil), ("nan", nil), ("s", nil), ("", nil), ("3h", 10_800), ("1d", 86_400), ("3w", nil),
+        ("3 s", nil),
     ])
     func aTimeMayHaveAUnit(text: String, seconds: Double?) {
         expectEqual(Seconds(argument: text)?.value, seconds)

@@ -1,0 +1,49 @@
+import Tidings
+
+/// A notification as a line of `tidings observe --format json`, to be posted again.
+struct PostedLine {
+    var name: String
+    var subject: String?
+    /// `nil`: the name's retained value was cleared.
+    var payload: Center.RawPayload?
+    var isRetained: Bool
+
+    /// What a line is. The other kinds are objects of the same stream that report no notification.
+    enum Kind {
+        case notification(PostedLine)
+        case missed(String)
+        case reopened
+        case ended
+    }
+
+    /// - Returns: `nil` if the line is none of these.
+    static func read(_ line: [UInt8]) -> Kind? {
+        guard let object = JSONValue(line) else { return nil }
+        guard let name = object["name"]?.string, object["missed"] == nil else {
+            if let count = object["missed"] { return .missed(String(decoding: count.text, as: UTF8.self)) }
+            return object["reopened"] != nil ? .reopened : object["ended"] != nil ? .ended : nil
+        }
+        let isCleared = object["cleared"]?.isTrue == true
+        return .notification(
+            PostedLine(
+                name: name, subject: object["subject"]?.string,
+                payload: isCleared ? nil : payload(object["payload"], object["format"]),
+                isRetained: object["retained"]?.isTrue == true))
+    }
+
+    private static func payload(_ value: JSONValue?, _ format: JSONValue?) -> Center.RawPayload {
+        guard let value, !value.isNull else { return .empty }
+        if let format = format.flatMap({ UInt8(String(decoding: $0.text, as: UTF8.self)) }),
+            let digits = value["bytes"]?.string, let bytes = bytes(hexadecimal: digits)
+        {
+            return Center.RawPayload(format: .init(rawValue: format), bytes: bytes)
+        }
+        return value.string.map { .text($0) } ?? Center.RawPayload(format: .json, bytes: Array(value.text))
+    }
+
+    private static func bytes(hexadecimal digits: String) -> [UInt8]? {
+        let values = digits.utf8.map { UInt8(String(UnicodeScalar($0)), radix: 16) }
+        guard values.count.isMultiple(of: 2), !values.contains(nil) else { return nil }
+        return stride(from: 0, to: values.count, by: 2).map { values[$0]! << 4 | values[$0 + 1]! }
+    }
+}
