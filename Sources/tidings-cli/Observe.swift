@@ -9,12 +9,17 @@ struct Observe: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print notifications as they arrive.",
         discussion: """
-            Prints one line for each notification, at once. Standard error reports when the observer is registered \
-            (every notification posted after that line is printed), and how many notifications the observer missed.
+            Prints one line for each notification, at once; in a stream of notifications, those of a millisecond \
+            together. A notification that was not posted today has its date and time zone. Standard error reports when \
+            the observer is registered (every notification posted after that line is printed), and how many \
+            notifications the observer missed.
 
               tidings observe com.example.changed
               tidings observe 'com.example.*'
               tidings observe --all --format json | jq .payload
+              tidings observe com.example.track --template '{{.name}} {{.payload.title}}'
+              tidings observe --all --summary
+              tidings observe --all --since 5m
               tidings observe com.example.saved --count 1 --timeout 10s && echo saved
               tidings observe com.example.saved --exec 'p=$(jq -r .path); process -- "$p"'
 
@@ -22,6 +27,11 @@ struct Observe: ParsableCommand {
             for files). Posts under other names do not wake the command. With --read-only and such a name, posts under \
             every name wake it: the command prints only the requested notifications, but the number of missed ones \
             counts all names. Retained values (post --retain, state set) come first, in the order of their posts.
+
+            With --format json, objects without a sequence stand where notifications were missed, \
+            {"missed":7,"name":"com.example.*"} (name null: of all observed names together), where the command goes on \
+            in another center, {"reopened":"1f"}, and at the end of the center, {"ended":"removed","message":"…"}. \
+            --count does not count them.
 
             With --exec, the commands run one at a time, in the order of the notifications. Meanwhile, up to 8,192 \
             notifications or 64 MiB wait; then the oldest are dropped and reported as missed. If a command fails, \
@@ -90,17 +100,41 @@ struct Observe: ParsableCommand {
             "Announce this command with this role, a text of up to 64 bytes, while it runs.", valueName: "role"))
     var announce: String?
 
-    @Option(help: ArgumentHelp("End after this number of lines.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "End after this number of notifications (with --presence or --summary: of lines).", valueName: "n"))
     var count: Int?
 
     @Option(
         help: ArgumentHelp(
-            "End after this time (10s, 500ms, 2m), with status 2 if there were fewer lines than --count.",
+            "End after this time (10s, 500ms, 2m), with status 2 if there were fewer than --count.",
             valueName: "duration"))
     var timeout: Seconds?
 
     @Option(help: "Start with the next notification that is posted, or with the oldest one in the ring.")
     var from = From.now
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Start after the notification with this sequence, or with those in the ring that were posted at most so \
+            long ago: 42, or 500ms, 2s, 5m, 1h.
+            """, valueName: "sequence|duration"))
+    var since: Since?
+
+    @Flag(
+        help: """
+            Hold posters back instead of missing notifications. A post then waits for this command until its timeout, \
+            or fails at once.
+            """)
+    var lossless = false
+
+    @Flag(
+        help: """
+            Print one line in each second instead of notifications: how many came, and how many bytes their payloads \
+            have; how many were missed; and the most frequent names.
+            """)
+    var summary = false
 
     @Option(help: "Observe only notifications posted with this subject.")
     var subject: String?
@@ -116,6 +150,14 @@ struct Observe: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
+            Print lines of this form: {{.name}}, {{.payload.title}}, {{.payload.tracks.0}}. Fields: sequence, name, \
+            subject, payload, postedAt, pid, uid, executable, retained, cleared. A missing value is empty.
+            """, valueName: "text"))
+    var template: Template?
+
+    @Option(
+        help: ArgumentHelp(
+            """
             Run this by "sh -c" for each notification, one at a time and in order. Its standard input is the payload \
             as JSON; its environment has TIDINGS_NAME, TIDINGS_SEQUENCE and TIDINGS_SUBJECT.
             """, valueName: "command"))
@@ -123,14 +165,28 @@ struct Observe: ParsableCommand {
 
     func validate() throws {
         if presence {
-            guard names.isEmpty, !all, subject == nil, from == .now, exec == nil else {
-                throw ValidationError("With --presence, give no names, --all, --subject, --from or --exec.")
+            guard names.isEmpty, !all, subject == nil, from == .now, since == nil, exec == nil, !lossless, !summary,
+                template == nil
+            else {
+                throw ValidationError(
+                    "With --presence, give no names, --all, --subject, --from, --since, --exec, --lossless, --summary "
+                        + "or --template.")
             }
         } else if names.isEmpty != all {
             throw ValidationError(
                 all ? "Give names or --all, not both." : "Give the names to observe, --all, or --presence.")
         }
         if let count, count < 1 { throw ValidationError("--count must be at least 1.") }
+        guard since == nil || from == .now else { throw ValidationError("Give --since or --from, not both.") }
+        guard !lossless || !isReadOnly else {
+            throw ValidationError("--lossless doesn't go with --read-only: a reader can't hold posters back.")
+        }
+        guard template == nil || format == .pretty else {
+            throw ValidationError("Give --template or --format, not both.")
+        }
+        guard !summary || exec == nil && template == nil else {
+            throw ValidationError("--summary doesn't go with --exec and --template.")
+        }
     }
 
     func run() throws {
@@ -138,12 +194,16 @@ struct Observe: ParsableCommand {
         finish.includeSignals()
         let center = try isReadOnly ? options.openToRead(follow: follow) : options.open(follow: follow)
         let name = options.center
+        let lines = LineOutput(limit: count, isDirect: exec != nil, finish: finish)
+        let isJSON = format == .json
         center.onDiagnostic = { diagnostic in
             switch diagnostic {
             case .dispatchFailed(let error):
+                if isJSON { lines.print(NotificationText.ended(error), counts: false) }
                 let hint = error.code == .removed && !follow ? ", or use --follow" : ""
                 finish.end(.failed(error.line + hint))
             case .reopened(let incarnation):
+                if isJSON { lines.print(NotificationText.reopened(incarnation), counts: false) }
                 Terminal.note(
                     "center \(name) was removed; observing the next one (incarnation \(String(incarnation, radix: 16)))"
                 )
@@ -153,9 +213,11 @@ struct Observe: ParsableCommand {
         // Ends when the command does: before its process exits, which would end it, too.
         let announcement = try announce.map { role throws(SharedNotificationError) in try center.announce(role: role) }
         defer { announcement?.withdraw() }
-        let end = try presence ? observePresence(of: center, finish) : observeNames(of: center, finish)
+        let counts = summary ? Summary() : nil
+        let end = try presence ? observePresence(of: center, lines) : observeNames(of: center, finish, lines, counts)
 
-        let reason = finish.wait(seconds: timeout?.value)
+        let reason = wait(finish, printing: counts, to: lines)
+        if case .interrupted = reason { lines.close(isInterrupted: true) } else { lines.close(isInterrupted: false) }
         finish.end(.complete)
         end()
         switch reason {
@@ -165,24 +227,60 @@ struct Observe: ParsableCommand {
         }
     }
 
+    /// Waits for the end of the command, and prints the counts in each second.
+    ///
+    /// - Returns: `nil`: the time is over.
+    private func wait(_ finish: Finish, printing counts: Summary?, to lines: LineOutput) -> Finish.Reason? {
+        guard let counts else { return finish.wait(seconds: timeout?.value) }
+        let clock = ContinuousClock()
+        let end = timeout.map { clock.now + .seconds($0.value) }
+        var last = clock.now
+        while true {
+            let rest = end.map { ($0 - clock.now) / .seconds(1) } ?? .infinity
+            let reason = finish.wait(seconds: max(0, min(1, rest)))
+            let seconds = (clock.now - last) / .seconds(1)
+            let isOver = reason != nil || rest <= 1
+            if !isOver || !counts.isEmpty {
+                last = clock.now
+                lines.print(Array(counts.line(after: seconds, json: format == .json).utf8), isLast: isOver)
+            }
+            if isOver { return reason }
+        }
+    }
+
+    private var style: NotificationText.Style {
+        template.map { .template($0) } ?? (format == .json ? .json : .pretty)
+    }
+
     /// - Returns: what ends observing.
-    private func observeNames(of center: Center, _ finish: Finish) throws -> () -> Void {
-        let printer = NotificationPrinter(format: format, command: exec, limit: count, finish: finish)
+    private func observeNames(
+        of center: Center, _ finish: Finish, _ lines: LineOutput, _ counts: Summary?
+    ) throws -> () -> Void {
+        let printer = NotificationPrinter(style, command: exec, lines: lines)
         let selection = NameSelection(all ? nil : names)
         // A reader cannot register prefixes by which posters would wake it. It observes all names, and filters here.
         let isFiltered = isReadOnly && !selection.prefixes.isEmpty
+        let start = start(in: center)
         let token = try center.addObserver(
             forNames: .init(isFiltered ? nil : selection.names, prefixes: selection.prefixes),
             options: .init(
-                subject: subject, from: from == .oldest ? .oldest : .now,
+                subject: subject, from: start.position, lossless: lossless,
                 // Printing is quick, or is delayed by the program that reads the output. A command may take long.
                 queue: exec == nil ? nil : DispatchQueue(label: "tidings.exec"),
                 onMissed: { count, name in
                     guard !finish.hasEnded else { return }
+                    if let counts { return counts.countMissed(count) }
+                    printer.note(NotificationText.missed(count, of: name?.rawValue))
                     let of = name.map { " of \($0)" } ?? (isFiltered ? " of any name" : "")
                     Terminal.note("missed \(counted(count, "notification"))\(of)")
                 }),
-            using: { if !isFiltered || selection.includes($0.name) { printer.handle($0) } })
+            using: { notification in
+                guard notification.envelope.postedAtNanoseconds >= start.time,
+                    !isFiltered || selection.includes(notification.name)
+                else { return }
+                if let counts { counts.count(notification) } else { printer.handle(notification) }
+            })
+        try reportGap(after: since, in: center)
         Terminal.note("observing \(all ? "all names" : names.joined(separator: ", ")) in center \(options.center)")
         return {
             if !endObserving(token), let sequence = printer.commandUnderWay {
@@ -191,15 +289,34 @@ struct Observe: ParsableCommand {
         }
     }
 
+    /// Where the observer starts, and the earliest time of a notification that it prints.
+    private func start(in center: Center) -> (position: Center.Start, time: UInt64) {
+        switch since {
+        case nil: return (from == .oldest ? .oldest : .now, 0)
+        case .sequence(let sequence): return (.after(sequence, in: center.incarnation), 0)
+        case .seconds(let seconds):
+            let now = Date().timeIntervalSince1970
+            return (.oldest, UInt64(max(0, now - seconds) * 1e9))
+        }
+    }
+
+    /// The library reports no notification that left the ring before an observer registered.
+    private func reportGap(after since: Since?, in center: Center) throws {
+        guard case .sequence(let sequence) = since else { return }
+        let oldest = try center.statistics.oldestSequence
+        if oldest > sequence, oldest - sequence > 1 {
+            Terminal.note("the positions from #\(sequence + 1) to #\(oldest - 1) have left the ring")
+        }
+    }
+
     /// - Returns: what ends observing.
-    private func observePresence(of center: Center, _ finish: Finish) throws -> () -> Void {
-        let lines = LineOutput(limit: count, finish: finish)
+    private func observePresence(of center: Center, _ lines: LineOutput) throws -> () -> Void {
         let changes = try center.presence().register()
         Terminal.note("observing presence in center \(options.center)")
         let ended = DispatchSemaphore(value: 0)
         let task = Task { [format] in
             for await change in changes {
-                lines.print(format == .json ? PresenceLine.json(change) : PresenceLine.pretty(change))
+                lines.print(Array((format == .json ? PresenceLine.json(change) : PresenceLine.pretty(change)).utf8))
             }
             ended.signal()
         }

@@ -1,29 +1,133 @@
-/// Prints lines, and ends the command at the limit, or if a line can't be printed.
-final class LineOutput: Sendable {
-    private let finish: Finish
-    private let left: Locked<Int?>
+import Dispatch
+import Foundation
+import Glibc
 
-    init(limit: Int?, finish: Finish) {
+/// Prints lines, and ends the command at the limit, or if a line can't be printed.
+///
+/// A thread of its own writes the lines. It writes a line at once if none was written in the last millisecond. The
+/// lines that come in that millisecond, or while the program that reads the output is busy, share a write: a write for
+/// each line would take longer than all other work for it.
+final class LineOutput: @unchecked Sendable {
+    // Sendable: all variables are accessed only while the lock of the condition is held.
+    private let finish: Finish
+    private let isDirect: Bool
+    private let condition = NSCondition()
+    /// Lines that no write has taken yet.
+    private var lines: [UInt8] = []
+    private var left: Int?
+    private var hasWriter = false, isWriterIdle = false
+    private var isClosed = false, hasFailed = false, hasEnded = false
+    /// Signalled by each write after `close` was called, and at the end of the thread.
+    private let progress = DispatchSemaphore(value: 0)
+
+    /// How many bytes wait at most. Then `print` waits, and the observer falls behind the center's ring.
+    private static let most = 1 << 20
+    /// From how many bytes on lines are not delayed, and how many one write has at most: what a pipe holds.
+    private static let batch = 65_536
+
+    /// - Parameter isDirect: writes each line before `print` returns, in place of a thread.
+    init(limit: Int?, isDirect: Bool = false, finish: Finish) {
         self.finish = finish
-        left = Locked(limit)
+        self.isDirect = isDirect
+        left = limit
     }
 
-    /// Does nothing once the command has an end. `then` runs after the line was printed, and belongs to it.
-    func print(_ line: @autoclosure () -> String, then: () throws -> Void = {}) {
-        guard !finish.hasEnded else { return }
-        do {
-            try Terminal.print(line())
+    /// Prints a line. Does nothing once the command has an end, or the limit was reached.
+    ///
+    /// - Parameters:
+    ///   - counts: whether the limit counts the line.
+    ///   - isLast: prints the line also if the command has an end.
+    ///   - then: runs after the line was printed, and belongs to it. For direct output only.
+    func print(_ line: [UInt8], counts: Bool = true, isLast: Bool = false, then: () throws -> Void = {}) {
+        guard isLast || !finish.hasEnded else { return }
+        if isDirect { return printDirectly(line, counts, then) }
+        condition.lock()
+        defer { condition.unlock() }
+        while lines.count >= Self.most, !isClosed, !hasFailed { condition.wait() }
+        guard !isClosed, !hasFailed, left != 0 else { return }
+        lines.append(contentsOf: line)
+        lines.append(UInt8(ascii: "\n"))
+        if counts { left = left.map { $0 - 1 } }
+        if !hasWriter {
+            hasWriter = true
+            Thread.detachNewThread { self.writeLines() }
+        } else if isWriterIdle {
+            isWriterIdle = false
+            condition.broadcast()
+        }
+    }
+
+    private func printDirectly(_ line: [UInt8], _ counts: Bool, _ then: () throws -> Void) {
+        // Without the lock: a command may take long, and the end of the observation must not wait for it.
+        let result = Result {
+            try Terminal.write(line + [UInt8(ascii: "\n")])
             try then()
-        } catch is BrokenPipe {
-            return finish.end(.brokenPipe)
-        } catch {
-            return finish.end(.failed("\(error)"))
         }
-        let isLast = left.withLock { left in
-            guard let count = left else { return false }
-            left = count - 1
-            return count == 1
+        condition.lock()
+        defer { condition.unlock() }
+        if case .failure(let error) = result { return fail(error) }
+        guard counts, let count = left else { return }
+        left = count - 1
+        if left == 0 { finish.end(.complete) }
+    }
+
+    private func fail(_ error: any Error) {
+        hasFailed = true
+        finish.end(error is BrokenPipe ? .brokenPipe : .failed("\(error)"))
+    }
+
+    /// Waits until all lines are written, as long as the program that reads the output reads: for one second after
+    /// its last progress, and after an interruption for one second.
+    func close(isInterrupted: Bool) {
+        condition.lock()
+        isClosed = true
+        condition.broadcast()
+        let deadline = DispatchTime.now() + .seconds(1)
+        while hasWriter, !hasEnded {
+            condition.unlock()
+            let result = progress.wait(timeout: isInterrupted ? deadline : .now() + .seconds(1))
+            condition.lock()
+            if result == .timedOut { break }
         }
-        if isLast { finish.end(.complete) }
+        condition.unlock()
+    }
+
+    private func writeLines() {
+        condition.lock()
+        var taken: [UInt8] = []
+        while !hasFailed {
+            isWriterIdle = true
+            while lines.isEmpty, !isClosed { condition.wait() }
+            isWriterIdle = false
+            guard !lines.isEmpty else { break }
+            swap(&lines, &taken)
+            let isLast = left == 0
+            condition.broadcast()
+            write(taken)
+            taken.removeAll(keepingCapacity: true)
+            if isLast, lines.isEmpty, !hasFailed { finish.end(.complete) }
+            if lines.count < Self.batch, !isClosed, !hasFailed {
+                condition.unlock()
+                usleep(1000)
+                condition.lock()
+            }
+        }
+        hasEnded = true
+        condition.unlock()
+        progress.signal()
+    }
+
+    /// Called with the lock held, which it releases meanwhile.
+    private func write(_ bytes: [UInt8]) {
+        var start = 0
+        while start < bytes.count, !hasFailed {
+            let end = min(start + Self.batch, bytes.count)
+            condition.unlock()
+            let result = Result { try Terminal.write(bytes[start..<end]) }
+            condition.lock()
+            start = end
+            if isClosed { progress.signal() }
+            if case .failure(let error) = result { fail(error) }
+        }
     }
 }

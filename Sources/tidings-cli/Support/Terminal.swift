@@ -12,6 +12,10 @@ enum Terminal {
 
     /// Writes bytes to standard output unchanged.
     static func write(_ bytes: [UInt8]) throws {
+        try write(bytes[...])
+    }
+
+    static func write(_ bytes: ArraySlice<UInt8>) throws {
         switch bytes.withUnsafeBytes({ writeAll($0, to: STDOUT_FILENO) }) {
         case 0: return
         case EPIPE: throw BrokenPipe()

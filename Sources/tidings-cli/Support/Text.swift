@@ -8,6 +8,8 @@ extension String {
     /// Names come from other processes. A JSON text keeps its meaning, because such characters occur only in its
     /// strings.
     var printable: String {
+        // Most texts are ASCII. Their bytes are checked faster than their characters.
+        if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
         guard unicodeScalars.contains(where: \.steersTerminals) else { return self }
         var result = ""
         for scalar in unicodeScalars {

@@ -58,7 +58,7 @@ struct EndingTests {
         }
         let status = await observer.ending()
         #expect(status == 0)
-        let lines = await observer.output.all()
+        let lines = await observer.output.all().filter { !$0.hasPrefix(#"{"reopened":"#) }
         #expect(lines.count == 3 && lines[2].contains("\"payload\":3"))
     }
 
@@ -112,6 +112,10 @@ struct EndingTests {
             ["observe", "a", "--format", "xml"], ["state", "set", "a"], ["state", "set", "a", "1", "--clear"],
             ["state", "set", "a", "1", "--subject", "s"], ["state", "get", "a", "--subject", "s"],
             ["post", "a", "--text", "x", "--retain", "--subject", "s"],
+            ["observe", "a", "--template", "{{.nme}}"], ["observe", "a", "--template", "x", "--format", "json"],
+            ["observe", "a", "--since", "1", "--from", "oldest"], ["observe", "a", "--since", "-1"],
+            ["observe", "a", "--lossless", "--read-only"], ["observe", "--presence", "--summary"],
+            ["observe", "a", "--summary", "--exec", "true"], ["post", "--retain", "--json-lines"],
             ["remove"], ["bench", "--rounds", "0"],
         ])
     func wrongUsageIsStatus64(arguments: [String]) async throws {
@@ -175,7 +179,7 @@ struct EndingTests {
     @Test(.timeLimit(.minutes(10)))
     func helpAndVersionAreStatus0() async throws {
         let directory = try CenterDirectory()
-        for subcommand in ["demo", "post", "observe", "state", "centers", "stat", "doctor", "remove"] {
+        for subcommand in ["demo", "post", "observe", "state", "create", "centers", "stat", "doctor", "remove"] {
             let outcome = try await tidings(subcommand, "--help", in: directory)
             #expect(outcome.status == 0)
             #expect(outcome.output.joined(separator: "\n").contains("tidings \(subcommand)"))
