@@ -328,9 +328,12 @@ struct InPlaceObservationTests {
         #expect(isHeld(floats))
         let sum = try floats.withSpan(of: Float.self) { span in
             #expect(place(span) == floats.withPointer { $0.baseAddress })
-            return span.indices.reduce(0) { $0 + span[$1] }
+            var sum: Float = 0
+            for index in span.indices { sum += span[index] }
+            return sum
         }
-        #expect(sum == (0..<10_000).map { Float($0) }.reduce(0, +))
+        let expected = (0..<10_000).reduce(into: Float(0)) { $0 += Float($1) }
+        #expect(sum == expected)
         #expect(try floats.withSpan(of: UInt128.self) { $0.count } == 2500)
 
         // A field: bytes lie anywhere, wider numbers may have to be copied.
