@@ -5,12 +5,13 @@
 #   Tests/sqlite/run.sh [SEED]           what CI runs
 #   Tests/sqlite/run.sh SEED TEST…       only these tests in C, with gcc
 #   Tests/sqlite/run.sh --full [SEED]    a kill at every instruction (hours); --long: two writers and 20 waiters for ten
-#                                        minutes, 2,000 exits and 500 kills of each kind
+#                                        minutes, 2,000 exits and 500 kills of each kind; --thread: under gcc's thread
+#                                        sanitizer
 set -euo pipefail
 root=$(dirname "$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")")
 cd "$root"
 kind=
-case ${1:-} in --full | --long) kind=$1; shift ;; esac
+case ${1:-} in --full | --long | --thread) kind=$1; shift ;; esac
 seed=${1:-20261127}
 shift || true
 if ! echo '#include <sqlite3ext.h>' | ${CC:-cc} -E -x c - >/dev/null 2>&1; then
@@ -35,6 +36,17 @@ case $kind in
         export TIDINGS_SQLITE_SECONDS=600 TIDINGS_SQLITE_KILLS=500 TIDINGS_SQLITE_EXITS=2000 TIDINGS_TEST_HANG_TIMEOUT=3600
         tests writers_and_waiters_survive_kills_and_stops an_exit_in_a_commit_leaves_no_commit_unseen \
             a_writer_killed_anywhere_leaves_no_commit_unseen
+        exit ;;
+    --thread)
+        how=(-fsanitize=thread -O1 -w -ICShim/src)
+        mkdir "$work/thread"
+        gcc "${strict[@]}" "${how[@]}" -fPIC -fvisibility=hidden -shared CShim/sqlite/src/*.c CShim/src/*/*.c -lpthread -ldl \
+            -o "$work/thread/tidings_sqlite.so"
+        gcc "${strict[@]}" "${how[@]}" Tests/sqlite/*.c CShim/src/*/*.c -lsqlite3 -lpthread -o "$work/thread/SQLiteTests"
+        # Steps of a traced process are told from code without sanitizers.
+        mapfile -t all < <("$work/thread/SQLiteTests" --list | grep -v a_writer_killed_anywhere)
+        TSAN_OPTIONS="die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=10" TIDINGS_SQLITE_SECONDS=6 TIDINGS_SQLITE_EXITS=50 \
+            "$work/thread/SQLiteTests" "$work/thread/tidings_sqlite.so" "$seed" "${all[@]}"
         exit ;;
 esac
 if [[ $# -gt 0 ]]; then tests "$@"; exit; fi

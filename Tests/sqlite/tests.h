@@ -30,6 +30,7 @@ TEST(files_that_move_are_told_apart)
 TEST(other_vfses_work_underneath)
 TEST(a_commit_is_posted_when_its_lock_is_free)
 TEST(without_a_center_commits_go_on)
+TEST(without_room_for_a_center_commits_go_on)
 TEST(another_users_database_is_written_as_before)
 TEST(garbage_in_the_center_changes_no_result)
 // kills.c
