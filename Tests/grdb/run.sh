@@ -53,7 +53,7 @@ link() { # link MUTANT PRODUCT FILE OPTION…
 }
 attempt() { # attempt MUTANT TEST: a test that waits for what the mutant does not do is ended. Without, none takes 3 s
     local status=0
-    timeout -k 5 20 "$work/$1/tidingsPackageTests.xctest" --testing-library swift-testing --filter "/$2\(" \
+    timeout -k 5 10 "$work/$1/tidingsPackageTests.xctest" --testing-library swift-testing --filter "/$2\(" \
         >"$work/$1/report" 2>&1 || status=$?
     if [[ $status -eq 0 ]]; then
         echo "$1: NOT FOUND by $2"
