@@ -217,7 +217,7 @@ struct Observe: ParsableCommand {
         let end = try presence ? observePresence(of: center, lines) : observeNames(of: center, finish, lines, counts)
 
         let reason = wait(finish, printing: counts, to: lines)
-        if case .interrupted = reason { lines.close(isInterrupted: true) } else { lines.close(isInterrupted: false) }
+        lines.close(after: reason)
         finish.end(.complete)
         end()
         switch reason {

@@ -78,7 +78,11 @@ final class LineOutput: @unchecked Sendable {
 
     /// Waits until all lines are written, as long as the program that reads the output reads: for one second after
     /// its last progress, and after an interruption for one second.
-    func close(isInterrupted: Bool) {
+    ///
+    /// - Parameter reason: why the command ends; `nil`: its time is over.
+    func close(after reason: Finish.Reason?) {
+        var isInterrupted = false
+        if case .interrupted = reason { isInterrupted = true }
         condition.lock()
         isClosed = true
         condition.broadcast()

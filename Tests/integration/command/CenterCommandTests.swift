@@ -14,7 +14,37 @@ struct CenterCommandTests {
         let directory = try CenterDirectory()
         expectEqual(try await tidings("centers", in: directory).output, [])
         for name in ["b", "a", "ä"] { try await tidings("post", "x", "--center", name, in: directory) }
-        expectEqual(try await tidings("centers", in: directory).output, ["a", "b", "ä"])
+        expectEqual(try await tidings("centers", "--names", in: directory).output, ["a", "b", "ä"])
+        let table = try await tidings("centers", in: directory).output
+        #expect(table.map { $0.split(separator: " ").first ?? "" } == ["name", "a", "b", "ä"])
+    }
+
+    /// Fails if a number is that of another column, if listing makes the command a participant, or if a file that is
+    /// no center ends the list.
+    @Test(.timeLimit(.minutes(10)))
+    func centersPrintsSizesParticipantsAndAge() async throws {
+        let directory = try CenterDirectory()
+        let centers = [try directory.center("a", slots: 512, participants: 7), try directory.center("a")]
+        try Data("bad".utf8).write(to: URL(fileURLWithPath: "\(directory.path)/tidings.\(getuid()).bad"))
+        let table = try await tidings("centers", in: directory).output
+        #expect(table.count == 3)
+        let line = table.dropFirst().first ?? ""
+        #expect(line.wholeMatch(of: /a +[\d.]+ [KM]iB +512 +16\.0 MiB +2 of 7 +(-|\d+[smhd])/) != nil, "\(line)")
+        #expect(table.last?.hasPrefix("bad   DOES NOT OPEN: can't open") == true, "\(table)")
+        let objects = try await tidings("centers", "--format", "json", in: directory).output.map { object($0) }
+        #expect(objects.first?["slots"] as? Int == 512)
+        #expect(objects.first?["participants"] as? Int == 2)
+        #expect(objects.first?["participantLimit"] as? Int == 7)
+        #expect(objects.first?["ageSeconds"] is Int || objects.first?["ageSeconds"] is NSNull)
+        // Fails if the age begins anew with each post. The file system may not know it.
+        let born = birth(of: centers[0].path)
+        try centers[0].post(name: "x", payload: .empty)
+        #expect(utimes(centers[0].path, nil) == 0)
+        #expect(birth(of: centers[0].path) == born && abs(born?.timeIntervalSinceNow ?? 0) < 600)
+        #expect(birth(of: "/nonexistent") == nil)
+        let error = objects.last?["error"] as? String ?? ""
+        #expect(error.hasPrefix("can't open"))
+        withExtendedLifetime(centers) {}
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -146,6 +176,52 @@ struct CenterCommandTests {
         expectEqual(object(await observer.output.all().first)["payload"] as? Int, 1)
         expectEqual(try await tidings("state", "set", "a", "--clear", in: directory).status, 0)
         expectEqual(try await tidings("state", "get", "a", in: directory).status, 1)
+    }
+
+    /// Fails if a name without a value is listed, a name's value is lost, or a cleared value stays.
+    @Test(.timeLimit(.minutes(10)))
+    func stateListAndClear() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center()
+        let observer = try await observe("observed", "a.*", in: directory)
+        try center.setState(.json("[1, 2.50]"), for: "b")
+        try center.setState(.init(format: .bytes, bytes: [0, 255]), for: "a.\n")
+        expectEqual(
+            try await tidings("state", "list", in: directory).output, [#"a.\u000a {"bytes":"00ff"}"#, "b [1,2.50]"])
+        expectEqual(try await tidings("state", "list", "a.*", in: directory).output.count, 1)
+        let lines = try await tidings("state", "list", "--format", "json", in: directory).output
+        #expect(lines.last == #"{"name":"b","payload":[1,2.50],"retained":true}"#)
+        let copy = try await tidings(
+            "post", "--json-lines", "--center", "copy", in: directory, input: lines.joined(separator: "\n"))
+        #expect(copy.status == 0)
+        let copied = try await tidings("state", "list", "--center", "copy", "--format", "json", in: directory)
+        #expect(copied.output == lines)
+        expectEqual(try await tidings("state", "clear", "b", "none", in: directory).status, 0)
+        expectEqual(try await tidings("state", "list", in: directory).output.count, 1)
+        expectEqual(try await tidings("state", "clear", "a", "--center", "none", in: directory).status, 1)
+        withExtendedLifetime(observer) {}
+    }
+
+    /// Fails if the value at the beginning, a change or a clearing is left out, or a notification that is not retained
+    /// is taken for a value.
+    @Test(.timeLimit(.minutes(10)))
+    func stateWatchPrintsChanges() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center()
+        try center.setState(.json("1"), for: "a")
+        let watch = try Invocation(["state", "watch", "a", "--count", "3"], in: directory)
+        _ = await watch.output.first { $0 == "1" }
+        try center.post(name: "a", payload: .json("7"))
+        try center.setState(.json("2"), for: "a")
+        _ = await watch.output.first { $0 == "2" }
+        try center.setState(nil, for: "a")
+        expectEqual(await watch.ending(), 0)
+        expectEqual(await watch.output.all(), ["1", "2", "null"])
+        let other = try Invocation(["state", "watch", "a"], in: directory)
+        _ = await other.errors.first { $0.contains("watching") }
+        try await tidings("remove", "--force", "default", in: directory)
+        expectEqual(await other.ending(), 1)
+        expect(await other.errors.all()) { $0.count == 2 }
     }
 
     @Test(.timeLimit(.minutes(10)))
@@ -292,7 +368,7 @@ struct CenterCommandTests {
     func aSetUserIDProgramIgnoresTheDirectoryVariable() async throws {
         let directory = try CenterDirectory()
         let center = try directory.center("com.example.of-the-variable")
-        let command = [try Invocation.path(of: "tidings"), "centers"]
+        let command = [try Invocation.path(of: "tidings"), "centers", "--names"]
         // The real user differs from the effective user, as in a set-user-ID program.
         for (rights, isListed) in [(["--ruid", "65534"], false), ([], true)] {
             let outcome = try await Invocation(rights + command, in: directory, executable: Self.setpriv).outcome()
