@@ -153,12 +153,14 @@ struct Post: ParsableCommand {
     private func postLines(to center: Center) throws {
         // A character of a payload takes six bytes in JSON at most. The rest of a line is shorter than 64 KiB.
         var lines = LineReader(limit: 6 * Int(clamping: try center.statistics.maximumPayloadSize) + 65_536)
+        var omitted = 0
+        defer { if omitted > 0 { Terminal.note(PostedLine.omitted(omitted)) } }
         while let line = try lines.next() {
             do {
                 if stdinLines {
                     try post(.text(String(decoding: line, as: UTF8.self)), to: center)
                 } else {
-                    try post(json: Array(line), to: center)
+                    omitted += try post(json: Array(line), to: center) ? 0 : 1
                 }
             } catch let error as Failure {
                 throw Failure("can't post line \(lines.number) of standard input: \(error)")
@@ -168,19 +170,23 @@ struct Post: ParsableCommand {
         }
     }
 
-    private func post(json line: [UInt8], to center: Center) throws {
+    /// - Returns: false if the line is left out, because the library itself posts such notifications.
+    private func post(json line: [UInt8], to center: Center) throws -> Bool {
         let begin = { String(decoding: line.prefix(80), as: UTF8.self).printable }
         guard name == nil else {
             guard isJSON(line) else { throw Failure("it isn't JSON: \(begin())") }
-            return try post(Center.RawPayload(format: .json, bytes: line), to: center)
+            try post(Center.RawPayload(format: .json, bytes: line), to: center)
+            return true
         }
         switch PostedLine.read(line) {
+        case .notification(let line) where line.isOfLibrary: return false
         case .notification(let line): try post(line, to: center)
         case .missed(let count): Terminal.note("the observer that wrote standard input missed \(count) notifications")
         case .reopened: Terminal.note("the observer that wrote standard input went on in another center")
         case .ended: Terminal.note("the center of the observer that wrote standard input ended")
         case nil: throw Failure("it isn't a notification as \"tidings observe --format json\" prints it: \(begin())")
         }
+        return true
     }
 
     private func payload(for center: Center) throws -> Center.RawPayload {

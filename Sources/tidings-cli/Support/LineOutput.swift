@@ -17,36 +17,56 @@ final class LineOutput: @unchecked Sendable {
     private var left: Int?
     private var hasWriter = false, isWriterIdle = false
     private var isClosed = false, hasFailed = false, hasEnded = false
+    private var failed: Failure?
     /// Signalled by each write after `close` was called, and at the end of the thread.
     private let progress = DispatchSemaphore(value: 0)
 
     /// How many bytes wait at most. Then `print` waits, and the observer falls behind the center's ring.
-    private static let most = 1 << 20
+    private let most: Int
+    private let target: (descriptor: Int32, name: String)
+    /// Follows each line.
+    private let lineEnd: [UInt8]
     /// From how many bytes on lines are not delayed, and how many one write has at most: what a pipe holds.
     private static let batch = 65_536
 
-    /// - Parameter isDirect: writes each line before `print` returns, in place of a thread.
-    init(limit: Int?, isDirect: Bool = false, finish: Finish) {
+    /// - Parameters:
+    ///   - isDirect: writes each line before `print` returns, in place of a thread.
+    ///   - target: where the lines go, and how errors name it.
+    init(
+        limit: Int?, isDirect: Bool = false, finish: Finish,
+        to target: (descriptor: Int32, name: String) = (STDOUT_FILENO, "standard output"),
+        end: [UInt8] = [UInt8(ascii: "\n")], most: Int = 1 << 20
+    ) {
         self.finish = finish
         self.isDirect = isDirect
+        self.target = target
+        self.most = most
+        lineEnd = end
         left = limit
+    }
+
+    /// Why a line could not be written; `nil`: all were, or the program that reads the output has ended.
+    var failure: Failure? {
+        condition.lock()
+        defer { condition.unlock() }
+        return failed
     }
 
     /// Prints a line. Does nothing once the command has an end, or the limit was reached.
     ///
     /// - Parameters:
     ///   - counts: whether the limit counts the line.
-    ///   - isLast: prints the line also if the command has an end.
+    ///   - isLast: prints the line also if the command has an end, or the limit was reached.
     ///   - then: runs after the line was printed, and belongs to it. For direct output only.
     func print(_ line: [UInt8], counts: Bool = true, isLast: Bool = false, then: () throws -> Void = {}) {
         guard isLast || !finish.hasEnded else { return }
         if isDirect { return printDirectly(line, counts, then) }
         condition.lock()
         defer { condition.unlock() }
-        while lines.count >= Self.most, !isClosed, !hasFailed { condition.wait() }
-        guard !isClosed, !hasFailed, left != 0 else { return }
+        while lines.count >= most, !isClosed, !hasFailed { condition.wait() }
+        guard !isClosed, !hasFailed, isLast || left != 0 else { return }
         lines.append(contentsOf: line)
-        lines.append(UInt8(ascii: "\n"))
+        lines.append(contentsOf: lineEnd)
         if counts { left = left.map { $0 - 1 } }
         if !hasWriter {
             hasWriter = true
@@ -60,7 +80,7 @@ final class LineOutput: @unchecked Sendable {
     private func printDirectly(_ line: [UInt8], _ counts: Bool, _ then: () throws -> Void) {
         // Without the lock: a command may take long, and the end of the observation must not wait for it.
         let result = Result {
-            try Terminal.write(line + [UInt8(ascii: "\n")])
+            try Terminal.write((line + lineEnd)[...], to: target)
             try then()
         }
         condition.lock()
@@ -73,6 +93,7 @@ final class LineOutput: @unchecked Sendable {
 
     private func fail(_ error: any Error) {
         hasFailed = true
+        failed = error as? Failure
         finish.end(error is BrokenPipe ? .brokenPipe : .failed("\(error)"))
     }
 
@@ -127,7 +148,7 @@ final class LineOutput: @unchecked Sendable {
         while start < bytes.count, !hasFailed {
             let end = min(start + Self.batch, bytes.count)
             condition.unlock()
-            let result = Result { try Terminal.write(bytes[start..<end]) }
+            let result = Result { try Terminal.write(bytes[start..<end], to: target) }
             condition.lock()
             start = end
             if isClosed { progress.signal() }

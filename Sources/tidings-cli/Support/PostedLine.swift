@@ -8,6 +8,13 @@ struct PostedLine {
     var payload: Center.RawPayload?
     var isRetained: Bool
 
+    /// Whether the library itself posts under the name: notices of presence, and the announcements of requests, which
+    /// mean something only where their calls are.
+    var isOfLibrary: Bool { name == "tidings.presence" || name.hasPrefix("tidings.requests.") }
+
+    /// How many notifications of that kind were left out.
+    static func omitted(_ count: Int) -> String { "left out \(counted(count, "notice")) of presence and requests" }
+
     /// What a line is. The other kinds are objects of the same stream that report no notification.
     enum Kind {
         case notification(PostedLine)

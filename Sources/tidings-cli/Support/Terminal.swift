@@ -12,14 +12,15 @@ enum Terminal {
 
     /// Writes bytes to standard output unchanged.
     static func write(_ bytes: [UInt8]) throws {
-        try write(bytes[...])
+        try write(bytes[...], to: (STDOUT_FILENO, "standard output"))
     }
 
-    static func write(_ bytes: ArraySlice<UInt8>) throws {
-        switch bytes.withUnsafeBytes({ writeAll($0, to: STDOUT_FILENO) }) {
+    /// Writes bytes to a file or a pipe, which errors name.
+    static func write(_ bytes: ArraySlice<UInt8>, to target: (descriptor: Int32, name: String)) throws {
+        switch bytes.withUnsafeBytes({ writeAll($0, to: target.descriptor) }) {
         case 0: return
         case EPIPE: throw BrokenPipe()
-        case let code: throw Failure("can't write to standard output", errno: code)
+        case let code: throw Failure("can't write to \(target.name)", errno: code)
         }
     }
 

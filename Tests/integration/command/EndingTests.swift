@@ -179,7 +179,9 @@ struct EndingTests {
     @Test(.timeLimit(.minutes(10)))
     func helpAndVersionAreStatus0() async throws {
         let directory = try CenterDirectory()
-        for subcommand in ["demo", "post", "observe", "state", "create", "centers", "stat", "doctor", "remove"] {
+        for subcommand in [
+            "demo", "post", "observe", "record", "replay", "state", "create", "centers", "stat", "doctor", "remove",
+        ] {
             let outcome = try await tidings(subcommand, "--help", in: directory)
             #expect(outcome.status == 0)
             #expect(outcome.output.joined(separator: "\n").contains("tidings \(subcommand)"))
