@@ -18,8 +18,10 @@ struct Post: ParsableCommand {
               inotifywait -m /srv/in | tidings post com.example.files --stdin-lines
               jq -c '.[]' tracks.json | tidings post com.example.track --json-lines
 
-            Without a name, --json-lines posts what "tidings observe --format json" printed: names, subjects, \
-            payloads, and that a value is retained or cleared. Notifications that were missed are reported.
+            Without a name, --json-lines posts again what "tidings observe --format json" has printed: names, \
+            subjects, payloads, and that a value is retained or cleared. Notifications that were missed are reported; \
+            notices of presence and requests are left out.
+
               tidings observe --all --format json >log
               tidings post --json-lines <log
 

@@ -20,8 +20,8 @@ struct Record: ParsableCommand {
             The ring of a center outlives its processes: this saves its last lap after all of them have died.
               tidings record crash.tidings --center com.example.player --from oldest --timeout 1s
 
-            The file has the payloads of all names: any user who may read it can read them. It is created for you \
-            alone (mode 0600).
+            The file has the payloads of all names: each user with permission to read it can read them. It is created \
+            for you alone (mode 0600).
             """)
 
     @Argument(help: "The file; -: standard output.", completion: .file())

@@ -1,6 +1,7 @@
 import ArgumentParser
 
-/// A duration on the command line: a number with a unit (`250ms`, `3s`, `2m`, `1h`, `1d`), or a number of seconds.
+/// A length of time on the command line: a number with a unit (`250ms`, `3s`, `2m`, `1h`, `1d`), or a number of
+/// seconds.
 struct Seconds: ExpressibleByArgument {
     /// At least 0, at most 10⁹: about 30 years.
     let value: Double

@@ -39,7 +39,8 @@ struct PostTests {
         #expect(lines.count == 3 && lines[1].contains(#""payload":{"x":1.50},"#), "\(lines)")
     }
 
-    /// Fails if a line loses its subject, its bytes with the format, a digit of a number, or that a value was cleared.
+    /// Fails if a line loses its subject, its bytes with their format, a digit of a number, or that a value was
+    /// cleared.
     @Test(.timeLimit(.minutes(10)))
     func postsAgainWhatObservePrinted() async throws {
         let directory = try CenterDirectory()
