@@ -297,9 +297,9 @@ let package = Package(
     cLanguageStandard: .gnu17
 )
 
-// The Swift Package Index renders the macros' documentation too. Its manifest (.spi.yml) cannot enable a trait.
+// The Swift Package Index renders what the traits add, too. Its manifest (.spi.yml) cannot enable a trait.
 if Context.environment["SPI_GENERATE_DOCS"] != nil {
-    package.traits.insert(.default(enabledTraits: ["Macros"]))
+    package.traits.insert(.default(enabledTraits: ["Macros", "GRDB"]))
 }
 
 // For `.ci/run macros`. SwiftPM builds the package of a macro's tests a second time, for the compiler's side. So these
