@@ -3,13 +3,14 @@ import Tidings
 
 /// The form of a line that the user chooses: text with fields such as `{{.name}}` and `{{.payload.title}}`.
 struct Template: ExpressibleByArgument {
-    private enum Part {
-        case text(String)
-        /// The field's name, and the path inside the payload.
-        case field(String, [String])
+    /// Text, and the field that follows: its name, and the path inside the payload.
+    private struct Part {
+        let text, field: String
+        let path: [String]
     }
 
     private let parts: [Part]
+    private let end: String
 
     static let fields = [
         "sequence", "name", "subject", "payload", "postedAt", "pid", "uid", "executable", "retained", "cleared",
@@ -19,28 +20,28 @@ struct Template: ExpressibleByArgument {
     init?(argument: String) {
         var (parts, rest) = ([Part](), argument[...])
         while let begin = rest.firstRange(of: "{{") {
-            parts.append(.text(String(rest[..<begin.lowerBound])))
+            let text = String(rest[..<begin.lowerBound])
             guard let end = rest[begin.upperBound...].firstRange(of: "}}") else { return nil }
             let inside = rest[begin.upperBound..<end.lowerBound].filter { $0 != " " }
             let path = inside.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             guard path.count >= 2, path[0].isEmpty, !path.dropFirst().contains(""), Self.fields.contains(path[1]),
                 path.count == 2 || path[1] == "payload"
             else { return nil }
-            parts.append(.field(path[1], Array(path[2...])))
+            parts.append(Part(text: text, field: path[1], path: Array(path[2...])))
             rest = rest[end.upperBound...]
         }
-        self.parts = parts + [.text(String(rest))]
+        self.parts = parts
+        self.end = String(rest)
     }
 
     func text(of notification: Center.Notification) -> String {
-        parts.map { part in
-            switch part {
-            case .text(let text): text
-            case .field("payload", let path): Self.text(path, of: notification.payload).printable
-            case .field(let name, _): Self.text(name, of: notification).printable
-            }
+        let parts = parts.map { part in
+            let field =
+                part.field == "payload"
+                ? Self.text(part.path, of: notification.payload) : Self.text(part.field, of: notification)
+            return part.text + field.printable
         }
-        .joined()
+        return parts.joined() + end
     }
 
     private static func text(_ field: String, of notification: Center.Notification) -> String {
