@@ -74,18 +74,19 @@ struct PostTests {
     @Test(
         .timeLimit(.minutes(10)),
         arguments: [
-            (["a", "--json-lines"], "1\n{bad\n2\n", "line 2"), (["a", "--json-lines"], "1\n\n", "line 2"),
-            (["a", "--json-lines"], "1\n\"\0\"\n", "line 2"), (["--json-lines"], #"{"name":"a"}"# + "\n[]\n", "line 2"),
-            (["--json-lines"], #"{"name":"a"}"# + "\n{\"name\":\"\"}\n", "line 2"),
-            (["--json-lines"], #"{"name":"a"}"# + "\n{\"nam", "line 2"),
+            (["a", "--json-lines"], ["1", "{bad", "2", ""]), (["a", "--json-lines"], ["1", "", ""]),
+            (["a", "--json-lines"], ["1", "\"\0\"", ""]), (["--json-lines"], [#"{"name":"a"}"#, "[]", ""]),
+            (["--json-lines"], [#"{"name":"a"}"#, #"{"name":""}"#, ""]),
+            (["--json-lines"], [#"{"name":"a"}"#, #"{"nam"#]),
         ])
-    func aBadLineEndsThePosts(arguments: [String], input: String, line: String) async throws {
+    func aBadLineEndsThePosts(arguments: [String], lines: [String]) async throws {
         let directory = try CenterDirectory()
         let center = try directory.center()
-        let outcome = try await Invocation(["post"] + arguments, in: directory, input: input).outcome()
+        let outcome = try await Invocation(["post"] + arguments, in: directory, input: lines.joined(separator: "\n"))
+            .outcome()
         #expect(outcome.status == 1 && outcome.errors.count == 1, "\(outcome)")
         #expect(outcome.errors.first?.hasPrefix("tidings: can't ") == true)
-        #expect(outcome.errors.first?.contains(line) == true, "\(outcome.errors)")
+        #expect(outcome.errors.first?.contains("line 2") == true, "\(outcome.errors)")
         let observer = try center.pollableObserver(forNames: .all, options: .init(from: .oldest))
         guard case .notification(let first) = try observer.next() else { return #expect(Bool(false), "none") }
         #expect(first.name == "a")
@@ -99,11 +100,14 @@ struct PostTests {
         _ = try SharedNotificationCenter(
             named: "default", configuration: .init(directory: directory.path, maximumPayloadSize: 4096))
         let zeros = open("/dev/zero", O_RDONLY)
+        let errors = directory.path + "/errors"
         let process = try ChildProcess.start(
-            "/bin/sh", ["-c", "exec '\(try Invocation.path(of: "tidings"))' post a --stdin-lines 2>&1"],
+            "/bin/sh", ["-c", "exec '\(try Invocation.path(of: "tidings"))' post a --stdin-lines 2>'\(errors)'"],
             environment: ["TIDINGS_DIRECTORY": directory.path], input: zeros, output: nil)
         close(zeros)
         #expect(process.waitUntilEnded() == .exited(1))
+        let line = try String(contentsOfFile: errors, encoding: .utf8)
+        #expect(line.contains("can't read line 1 of standard input: it has more than"), "\(line)")
     }
 
     @Test(.timeLimit(.minutes(10)))
