@@ -137,19 +137,13 @@ struct Post: ParsableCommand {
     }
 
     private func post(_ line: PostedLine, to center: Center) throws {
-        let name = Center.Name(line.name)
-        let observers = try verbose || requireObserver ? center.observers(of: name, subject: line.subject) : 0
+        let observers =
+            try verbose || requireObserver ? center.observers(of: Center.Name(line.name), subject: line.subject) : 0
         if requireObserver, observers == 0 { throw try unobserved(line.name) }
-        let told = verbose ? ", \(counted(observers, "observer")) of the name" : ""
-        let timeout = timeout.map { Duration.seconds($0.value) }
-        guard let payload = line.payload else {
-            try center.setState(nil, for: name, timeout: timeout)
-            return verbose ? try Terminal.print("cleared\(told)") : ()
-        }
-        let sequence = try center.post(
-            name: name, payload: payload,
-            options: .init(subject: line.subject, retain: line.isRetained, timeout: timeout))
-        if verbose { try Terminal.print("posted #\(sequence)\(told)") }
+        let sequence = try line.post(to: center, timeout: timeout)
+        guard verbose else { return }
+        let what = sequence.map { "posted #\($0)" } ?? "cleared"
+        try Terminal.print("\(what), \(counted(observers, "observer")) of the name")
     }
 
     private func postLines(to center: Center) throws {

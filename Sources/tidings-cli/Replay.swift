@@ -66,23 +66,13 @@ struct Replay: ParsableCommand {
                 }
                 let wait = one.isRetained ? 0 : pace.seconds(until: postedAt)
                 if finish.wait(seconds: wait) != nil { return }
-                try post(one, to: center, item: recording.number)
+                do throws(SharedNotificationError) {
+                    _ = try one.post(to: center, timeout: timeout)
+                } catch {
+                    throw Failure("\(error.line) (item \(recording.number) of the recording)")
+                }
                 posted += 1
             }
-        }
-    }
-
-    private func post(_ one: PostedLine, to center: Center, item: Int) throws {
-        let (name, timeout) = (Center.Name(one.name), timeout.map { Duration.seconds($0.value) })
-        do {
-            guard let payload = one.payload else {
-                return try center.setState(nil, for: name, timeout: timeout)
-            }
-            try center.post(
-                name: name, payload: payload,
-                options: .init(subject: one.subject, retain: one.isRetained, timeout: timeout))
-        } catch {
-            throw Failure("\(error.line) (item \(item) of the recording)")
         }
     }
 }

@@ -12,6 +12,19 @@ struct PostedLine {
     /// mean something only where their calls are.
     var isOfLibrary: Bool { name == "tidings.presence" || name.hasPrefix("tidings.requests.") }
 
+    /// Posts it, or clears the name's retained value.
+    ///
+    /// - Returns: its position; `nil`: the value was cleared.
+    func post(to center: Center, timeout: Seconds?) throws(SharedNotificationError) -> UInt64? {
+        let (name, timeout) = (Center.Name(name), timeout.map { Duration.seconds($0.value) })
+        guard let payload else {
+            try center.setState(nil, for: name, timeout: timeout)
+            return nil
+        }
+        return try center.post(
+            name: name, payload: payload, options: .init(subject: subject, retain: isRetained, timeout: timeout))
+    }
+
     /// How many notifications of that kind were left out.
     static func omitted(_ count: Int) -> String { "left out \(counted(count, "notice")) of presence and requests" }
 
