@@ -73,19 +73,9 @@ struct Create: ParsableCommand {
             named: center,
             configuration: .init(
                 maximumPayloadSize: maximumPayload?.value, slots: slots, participants: participants,
-                observers: observers, names: names, permissions: mode?.bits, group: try groupNumber,
+                observers: observers, names: names, permissions: mode?.bits,
+                group: try idNumber(group, of: "group") { getgrnam($0)?.pointee.gr_gid },
                 allowsSharedDirectory: sharedDirectory, creation: ifNeeded ? .ifNeeded : .exclusive))
-    }
-
-    private var groupNumber: UInt32? {
-        get throws {
-            guard let group else { return nil }
-            if let number = UInt32(group) { return number }
-            guard let entry = getgrnam(group) else {
-                throw ValidationError("There is no group \"\(group.printable)\" on this machine.")
-            }
-            return entry.pointee.gr_gid
-        }
     }
 }
 

@@ -46,18 +46,17 @@ struct CenterOptions: ParsableArguments {
         try Center(
             named: center,
             configuration: .init(
-                owner: try ownerNumber, isReadOnly: isReadOnly, allowsSharedDirectory: sharedDirectory,
+                owner: try idNumber(owner, of: "user") { getpwnam($0)?.pointee.pw_uid }, isReadOnly: isReadOnly,
+                allowsSharedDirectory: sharedDirectory,
                 creation: creation, followsName: follow))
     }
+}
 
-    private var ownerNumber: UInt32? {
-        get throws {
-            guard let owner else { return nil }
-            if let number = UInt32(owner) { return number }
-            guard let entry = getpwnam(owner) else {
-                throw ValidationError("There is no user \"\(owner)\" on this machine.")
-            }
-            return entry.pointee.pw_uid
-        }
+/// A user or a group of the command line, by name or number.
+func idNumber(_ id: String?, of kind: String, named: (String) -> UInt32?) throws -> UInt32? {
+    guard let id else { return nil }
+    guard let number = UInt32(id) ?? named(id) else {
+        throw ValidationError("There is no \(kind) \"\(id.printable)\" on this machine.")
     }
+    return number
 }
