@@ -58,9 +58,7 @@ struct Record: ParsableCommand {
         let output = LineOutput(limit: count, finish: finish, to: (descriptor, what), end: [], most: 16 << 20)
         output.print(
             RecordingFormat.header(center: center.name, incarnation: center.incarnation), counts: false)
-        center.onDiagnostic = { diagnostic in
-            if case .dispatchFailed(let error) = diagnostic { finish.end(.failed(error.line)) }
-        }
+        finish.includeEnd(of: center)
         let (item, missed, pause) = (Locked<[UInt8]>([]), Locked(0), RecordingPause(try center.statistics.slots))
         let token = try center.addObserver(
             forNames: .all,

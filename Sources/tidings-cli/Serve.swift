@@ -57,9 +57,7 @@ struct Serve: ParsableCommand {
         let finish = Finish()
         finish.includeSignals()
         let center = try options.open()
-        center.onDiagnostic = { diagnostic in
-            if case .dispatchFailed(let error) = diagnostic { finish.end(.failed(error.line)) }
-        }
+        finish.includeEnd(of: center)
         let limit = Int(clamping: try center.statistics.maximumPayloadSize)
         let server = try center.serve(name: Center.Name(name), options: .init(concurrency: concurrency)) {
             [name, exec, lines] payload, envelope, writer in

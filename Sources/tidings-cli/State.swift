@@ -161,9 +161,7 @@ struct State: ParsableCommand {
             finish.includeSignals()
             let center = try options.open()
             let lines = LineOutput(limit: count, finish: finish)
-            center.onDiagnostic = { diagnostic in
-                if case .dispatchFailed(let error) = diagnostic { finish.end(.failed(error.line)) }
-            }
+            finish.includeEnd(of: center)
             let (name, last) = (Center.Name(name), Locked<Center.RawPayload?>(nil))
             let show = { @Sendable in
                 do throws(SharedNotificationError) {

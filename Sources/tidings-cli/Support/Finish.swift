@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Tidings
 
 /// The end of a waiting command, and its first reported reason.
 final class Finish: Sendable {
@@ -40,6 +41,13 @@ final class Finish: Sendable {
             said.wait()
         }
         return reason.withLock { $0 }
+    }
+
+    /// Makes the end of the center end the command. Takes the place of the center's `onDiagnostic`.
+    func includeEnd(of center: Center) {
+        center.onDiagnostic = { diagnostic in
+            if case .dispatchFailed(let error) = diagnostic { self.end(.failed(error.line)) }
+        }
     }
 
     /// Makes SIGINT and SIGTERM end the command.
