@@ -109,17 +109,11 @@ final class RecordingPause: Sendable {
 
     /// Blocks the observer's thread for a pause if nothing waits for it, once in the time of a pause.
     func waitIfCaughtUp(after sequence: UInt64, in center: Center) {
-        let now = monotonicNanoseconds()
+        let now = monotonicNow()
         guard now - last.withLock({ $0 }) >= nanoseconds else { return }
         if let posted = try? center.statistics.posted, posted <= sequence &+ 64 {
             usleep(UInt32(nanoseconds / 1000))
         }
-        last.withLock { $0 = monotonicNanoseconds() }
-    }
-
-    private func monotonicNanoseconds() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+        last.withLock { $0 = monotonicNow() }
     }
 }

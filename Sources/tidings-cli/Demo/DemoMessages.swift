@@ -139,10 +139,3 @@ struct Answer: Center.Message {
     var observer: String
     var what: What
 }
-
-/// The monotonic time in nanoseconds, which all processes of a machine share.
-func monotonicNow() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 
 /// A length of time on the command line: a number with a unit (`250ms`, `3s`, `2m`, `1h`, `1d`), or a number of
 /// seconds.
@@ -12,4 +13,11 @@ struct Seconds: ExpressibleByArgument {
         guard let number = Double(argument.dropLast(unit.name.count)), number >= 0 else { return nil }
         value = min(number * unit.seconds, 1e9)
     }
+}
+
+/// The monotonic time in nanoseconds, which all processes of a machine share.
+func monotonicNow() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
