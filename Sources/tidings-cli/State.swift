@@ -123,7 +123,7 @@ struct State: ParsableCommand {
                 guard let value = try center.rawState(for: name) else { continue }
                 let json = value.json
                 if format == .json {
-                    let format = value.isHexadecimal(json) ? ",\"format\":\(value.format.rawValue)" : ""
+                    let format = value.formatField(besides: json) ?? ""
                     let name = name.rawValue.jsonString
                     try Terminal.print("{\"name\":\(name),\"payload\":\(json.printable)\(format),\"retained\":true}")
                 } else {

@@ -79,7 +79,7 @@ struct NotificationText {
         line.append(",\"payload\":")
         let json = payload.json
         line.append(json.printable)
-        if payload.isHexadecimal(json) { line.append(",\"format\":\(payload.format.rawValue)") }
+        if let field = payload.formatField(besides: json) { line.append(field) }
         line.append(",\"postedAt\":\"")
         setSecond(envelope.postedAtNanoseconds / 1_000_000_000) { (Self.universalSecond($0), "Z") }
         line.append(contentsOf: second.before)
@@ -156,5 +156,10 @@ extension Center.RawPayload {
     /// payload that is itself such an object has a JSON text of this length: it is shorter than twice its bytes.
     func isHexadecimal(_ json: String) -> Bool {
         json.utf8.count == 2 * count + 12 && json.hasPrefix(#"{"bytes":""#)
+    }
+
+    /// Follows the payload in a JSON object, so that `tidings post --json-lines` posts the same bytes.
+    func formatField(besides json: String) -> String? {
+        isHexadecimal(json) ? ",\"format\":\(format.rawValue)" : nil
     }
 }
