@@ -131,11 +131,18 @@ struct StreamTests {
         let all: Int = missed.reduce(printed) { $0 + $1 }
         #expect(all == count)
         let gap: Int = lines.firstIndex { $0["missed"] != nil } ?? 0
-        #expect(lines[gap]["name"] as? String == "a")
         #expect(gap > 0 && gap < lines.count - 1)
-        let before = try #require(lines[gap - 1]["sequence"] as? Int)
-        let after = try #require(lines[gap + 1]["sequence"] as? Int)
-        #expect(after - before > missed[0])
+        // Several losses can follow each other: the ring may have gone on before the next notification was copied.
+        var (before, lost): (Int?, Int) = (nil, 0)
+        for line in lines {
+            if let count = line["missed"] as? Int {
+                #expect(line["name"] as? String == "a")
+                lost += count
+            } else if let sequence = line["sequence"] as? Int {
+                if lost > 0 { #expect(sequence - (try #require(before)) > lost) }
+                (before, lost) = (sequence, 0)
+            }
+        }
     }
 
     @Test(.timeLimit(.minutes(10)))
