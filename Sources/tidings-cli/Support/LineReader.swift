@@ -34,24 +34,7 @@ struct LineReader {
             }
             buffer.removeFirst(start)
             (start, known) = (0, buffer.count)
-            try fill()
-        }
-    }
-
-    private mutating func fill() throws {
-        let room = 65_536
-        let old = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: room))
-        let count = buffer.withUnsafeMutableBytes { read(STDIN_FILENO, $0.baseAddress! + old, room) }
-        let code = errno
-        buffer.removeLast(room - max(0, count))
-        if count == 0 { hasEnded = true }
-        if count < 0, code == EAGAIN {
-            // Another process that shares the terminal or pipe has made it non-blocking.
-            var waiting = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-            poll(&waiting, 1, -1)
-        } else if count < 0, code != EINTR {
-            throw Failure("can't read standard input", errno: code)
+            if try read(STDIN_FILENO, appendingTo: &buffer, named: "standard input") == 0 { hasEnded = true }
         }
     }
 }

@@ -218,16 +218,8 @@ struct RecordingReader {
         guard buffer.count - start < count else { return true }
         buffer.removeFirst(start)
         start = 0
-        var chunk = [UInt8](repeating: 0, count: 65_536)
         while buffer.count < count {
-            let got = read(descriptor, &chunk, chunk.count)
-            if got > 0 {
-                buffer.append(contentsOf: chunk[..<got])
-            } else if got == 0 {
-                return false
-            } else if errno != EINTR {
-                throw Failure("can't read \(path)", errno: errno)
-            }
+            if try read(descriptor, appendingTo: &buffer, named: path) == 0 { return false }
         }
         return true
     }
