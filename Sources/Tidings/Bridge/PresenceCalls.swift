@@ -4,9 +4,7 @@ import Glibc
 
 extension CenterHandle {
     /// - Parameter nanoseconds: how long a lossless observer may hold the notice back.
-    func announce(
-        role: String, will: EncodedWill?, nanoseconds: Int64
-    ) throws(SharedNotificationError) {
+    func announce(role: String, will: EncodedWill?, nanoseconds: Int64) throws(SharedNotificationError) {
         let result = withUTF8(role) { role in
             guard let will else {
                 return tidings_announce(center, role!.baseAddress, role!.count, nil, nanoseconds)

@@ -100,9 +100,7 @@ final class ServerHandle: @unchecked Sendable {
         }
     }
 
-    private static func send(
-        _ reply: Reply, to id: UInt64, isPart: Bool = false, by server: OpaquePointer
-    ) -> Int32 {
+    private static func send(_ reply: Reply, to id: UInt64, isPart: Bool = false, by server: OpaquePointer) -> Int32 {
         var options = tidings_reply_options()
         options.code = reply.code
         options.more = isPart

@@ -23,9 +23,7 @@ extension SharedNotificationCenter {
     ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone), `.invalidArgument` (retained,
     ///   with a subject).
     @inlinable
-    public func post<M: Message>(
-        _ message: M, options: PostOptions = PostOptions()
-    ) throws(SharedNotificationError) {
+    public func post<M: Message>(_ message: M, options: PostOptions = PostOptions()) throws(SharedNotificationError) {
         let (subject, flags) = (options.subject, options.flags)
         // Where the compiler knows the type, only one of the two paths remains.
         guard case .bitwise = M.encoding.kind else { return try postAsEncoded(message, subject: subject, flags) }
@@ -175,9 +173,7 @@ extension SharedNotificationCenter {
     }
 
     @usableFromInline
-    func postAsEncoded<M: Message>(
-        _ message: M, subject: String?, _ flags: PostFlags
-    ) throws(SharedNotificationError) {
+    func postAsEncoded<M: Message>(_ message: M, subject: String?, _ flags: PostFlags) throws(SharedNotificationError) {
         _ = try posting.post(message, subject: subject, flags)
     }
 

@@ -60,9 +60,7 @@ extension SharedNotificationCenter {
     ///   was sent, `.notPermitted` if it is not sealed, `.incompatibleVersion`, `.tooManyParticipants`,
     ///   `.system(ECONNRESET)` if the other end is closed, `.system(EAGAIN)` if the socket does not block and no
     ///   message has arrived.
-    public convenience init(
-        receivedOver socket: Int32, maximumSize: Int = 1 << 30
-    ) throws(SharedNotificationError) {
+    public convenience init(receivedOver socket: Int32, maximumSize: Int = 1 << 30) throws(SharedNotificationError) {
         let handle = try CenterHandle(receivedOver: socket, maximumSize: maximumSize)
         let prefix = "/memfd:"
         let path = handle.path

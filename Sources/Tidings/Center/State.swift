@@ -18,9 +18,7 @@ extension SharedNotificationCenter {
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.encodingFailed`, `.payloadTooLarge`, `.noSpace`,
     ///   `.full`, `.removed`, `.notPermitted` (the center was opened for reading alone).
-    public func setState<M: Message>(
-        _ value: M?, timeout: Duration? = nil
-    ) throws(SharedNotificationError) {
+    public func setState<M: Message>(_ value: M?, timeout: Duration? = nil) throws(SharedNotificationError) {
         guard let value else { return try posting.clearState(name: M.name, timeout: timeout) }
         _ = try posting.post(value, subject: nil, PostFlags(isRetained: true, timeout: timeout))
     }
@@ -77,9 +75,7 @@ extension SharedNotificationCenter {
     ///
     /// - Throws: ``SharedNotificationError``: `.decodingFailed` if the retained value is not an `M`, `.invalidName`,
     ///   `.system` (`EBUSY`: other processes replaced the value each time it was copied).
-    public func state<M: Message>(
-        for type: M.Type = M.self
-    ) throws(SharedNotificationError) -> M? {
+    public func state<M: Message>(for type: M.Type = M.self) throws(SharedNotificationError) -> M? {
         try posting.state(message: M.self)
     }
 

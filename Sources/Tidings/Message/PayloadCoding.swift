@@ -100,9 +100,7 @@ enum PayloadCoding {
     }
 
     /// The bytes of a field of type `Data`, where they lie in the payload.
-    static func field(
-        _ name: String, format: Format, bytes: UnsafeRawBufferPointer
-    ) throws -> UnsafeRawBufferPointer {
+    static func field(_ name: String, format: Format, bytes: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
         guard format == .cbor else { throw undecodable("a payload of format \(format) has no field \"\(name)\"") }
         return try CBORField.bytes(of: name, in: bytes)
     }

@@ -81,9 +81,7 @@ struct Arrival: @unchecked Sendable {
     /// Calls a decoder of the library's. If it succeeds, the payload's place in the center is free again: the arrival's
     /// bytes must not be read any more.
     @inline(__always)
-    func decoded<Value>(
-        _ decode: (UnsafeRawBufferPointer, _ isShared: Bool) throws -> Value
-    ) throws -> Value {
+    func decoded<Value>(_ decode: (UnsafeRawBufferPointer, _ isShared: Bool) throws -> Value) throws -> Value {
         switch bytes {
         case .borrowed(let bytes): try decode(bytes, false)
         case .owned(let bytes): try bytes.withUnsafeBytes { try decode($0, false) }

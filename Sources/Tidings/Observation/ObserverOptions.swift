@@ -182,9 +182,7 @@ extension SharedNotificationCenter.ObserverOptions {
     }
 
     /// The context of an asynchronous closure.
-    func manner(
-        _ closure: @escaping @Sendable (Arrival) async -> Void
-    ) throws(SharedNotificationError) -> Manner {
+    func manner(_ closure: @escaping @Sendable (Arrival) async -> Void) throws(SharedNotificationError) -> Manner {
         if queue != nil { throw Self.contradiction("a queue", "asynchronous") }
         return .task(executor, closure)
     }

@@ -70,9 +70,7 @@ struct UndecodableReport: Sendable {
 
     /// The decoded payload. `nil`: it does not decode, which has been reported, or the arrival reports that the
     /// retained value was cleared.
-    func decoded<Value>(
-        _ arrival: Arrival, _ decode: (Arrival) throws -> Value
-    ) -> Value? {
+    func decoded<Value>(_ arrival: Arrival, _ decode: (Arrival) throws -> Value) -> Value? {
         guard !arrival.isCleared else { return nil }
         do {
             return try decode(arrival)

@@ -53,9 +53,7 @@ package struct DeferredPosts {
     var isEmpty: Bool { soon.isEmpty && whenIdle.isEmpty }
 
     /// Takes a post in, and removes the waiting posts that it replaces. With the style `now` it only removes those.
-    mutating func enqueue(
-        _ pending: Pending, style: Style, coalescing: Coalescing, now: UInt64
-    ) {
+    mutating func enqueue(_ pending: Pending, style: Style, coalescing: Coalescing, now: UInt64) {
         var pending = pending
         pending.latest = now + Self.longestDelay
         if !coalescing.isEmpty {

@@ -96,9 +96,7 @@ final class PostingCore: Sendable {
         }
     }
 
-    func state<Value: Decodable>(
-        _ type: Value.Type, name: Name
-    ) throws(SharedNotificationError) -> Value? {
+    func state<Value: Decodable>(_ type: Value.Type, name: Name) throws(SharedNotificationError) -> Value? {
         link.lookAgain()
         return try state(of: try publishers.publisher(for: name, subject: nil), name) {
             try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: $0), bytes: $1)

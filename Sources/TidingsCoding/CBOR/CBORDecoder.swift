@@ -125,9 +125,7 @@ extension CBORReader {
     }
 
     /// Decodes a value of any type. `spot` is its key's offset or its index in the container that `step` led to.
-    func value<T: Decodable>(
-        _ type: T.Type, at place: CBORPlace, step: UInt32, _ spot: CBORStep.Spot
-    ) throws -> T {
+    func value<T: Decodable>(_ type: T.Type, at place: CBORPlace, step: UInt32, _ spot: CBORStep.Spot) throws -> T {
         if let form = CBORForm.of(type) {
             do {
                 return try form.read(type, self, place)

@@ -5,9 +5,7 @@ package enum CBORField {
     ///
     /// Throws a `DecodingError` if the payload is no map, if it has no such name, or if the value is no byte string in
     /// one piece.
-    package static func bytes(
-        of name: String, in payload: UnsafeRawBufferPointer
-    ) throws -> UnsafeRawBufferPointer {
+    package static func bytes(of name: String, in payload: UnsafeRawBufferPointer) throws -> UnsafeRawBufferPointer {
         do throws(CBORFault) {
             guard payload.count < 1 << 31 else { throw CBORFault(.tooLarge, at: 0) }
             if let bytes = try find(name, in: payload) { return bytes }
