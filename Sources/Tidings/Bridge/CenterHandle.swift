@@ -2,12 +2,6 @@
 internal import CTidings
 import Glibc
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// An open center of the C library: one participant. Closed with its last reference; publishers and observers hold one.
 final class CenterHandle: @unchecked Sendable {
     // Sendable: the pointer never changes, and every function of the C library may be called from any thread.

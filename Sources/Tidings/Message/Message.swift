@@ -1,10 +1,6 @@
 // The protocols of types that can be posted: `Message`, coded by field; `BitwiseMessage`, sent as its bytes in memory;
 // and `BytesMessage`, which converts itself.
-#if canImport(FoundationEssentials)
-    import struct FoundationEssentials.Data
-#else
-    import struct Foundation.Data
-#endif
+import struct FoundationEssentials.Data
 
 extension SharedNotificationCenter {
     /// A type whose values can be posted.

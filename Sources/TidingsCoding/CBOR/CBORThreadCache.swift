@@ -1,10 +1,5 @@
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 extension CBORWriter {
     static let cache: CBORThreadCache<CBORWriter> = CBORThreadCache { CBORWriter.cache.threadEnded($0) }
