@@ -20,11 +20,6 @@ final class RequestParticipant: Sendable {
             return handle
         }
     }
-
-    /// The participant, if it is open beside that one.
-    func openHandle(beside own: CenterHandle) -> CenterHandle? {
-        opened.withLock { $0?.beside === own ? $0?.handle : nil }
-    }
 }
 
 extension CenterHandle {
