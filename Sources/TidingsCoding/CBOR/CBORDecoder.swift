@@ -67,7 +67,6 @@ struct CBORSingleValueDecodingContainer: SingleValueDecodingContainer {
 
     func decodeNil() -> Bool { (try? decoder.reader.live().isNull(at: decoder.place)) ?? false }
 
-    /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
     @inline(__always) func decode<Value: CBORValue>(_ type: Value.Type) throws -> Value { try value() }
     func decode(_ type: Int128.Type) throws -> Int128 { try value() }
     func decode(_ type: UInt128.Type) throws -> UInt128 { try value() }

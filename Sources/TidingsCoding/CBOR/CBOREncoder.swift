@@ -34,7 +34,6 @@ struct CBOREncoder: Encoder, SingleValueEncodingContainer {
         try writer.pointee.write(byte: CBORByte.null)
     }
 
-    /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
     @inline(__always)
     func encode<Value: CBORValue>(_ value: Value) throws {
         try claim()

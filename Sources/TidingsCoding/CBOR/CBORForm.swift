@@ -1,4 +1,7 @@
 /// A type with a form of its own in CBOR. Its own `Codable` code is not called.
+///
+/// In each container, one generic method is the witness of all overloads for these types, except those of `Int128` and
+/// `UInt128`: for these, the standard library has defaults.
 protocol CBORValue: Codable {
     init(from reader: CBORReader, at place: CBORPlace) throws(CBORFault)
     func write(to writer: inout CBORWriter) throws

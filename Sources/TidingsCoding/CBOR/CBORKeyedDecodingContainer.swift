@@ -19,7 +19,6 @@ struct CBORKeyedDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         return isNull
     }
 
-    /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
     @inline(__always)
     func decode<Value: CBORValue>(_ type: Value.Type, forKey key: Key) throws -> Value { try value(key) }
     func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try value(key) }

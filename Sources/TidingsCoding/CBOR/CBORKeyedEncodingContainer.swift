@@ -10,7 +10,6 @@ struct CBORKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
         try writer.pointee.write(byte: CBORByte.null)
     }
 
-    /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
     @inline(__always)
     func encode<Value: CBORValue>(_ value: Value, forKey key: Key) throws {
         try writer.pointee.beginPair(key.stringValue, in: frame)

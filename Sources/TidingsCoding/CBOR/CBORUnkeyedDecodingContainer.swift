@@ -44,7 +44,6 @@ struct CBORUnkeyedDecodingContainer: UnkeyedDecodingContainer {
         }
     }
 
-    /// The witness of all overloads but those of `Int128` and `UInt128`, for which the standard library has defaults.
     @inline(__always) mutating func decode<Value: CBORValue>(_ type: Value.Type) throws -> Value { try value() }
     mutating func decode(_ type: Int128.Type) throws -> Int128 { try value() }
     mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try value() }
