@@ -100,7 +100,7 @@ extension Dictionary: _FieldCodable where Key == String, Value: _FieldCodable {
         for (key, value) in self {
             encoder.pairs &+= 1
             try encoder.writeText(key)
-            do { try value._encodeField(to: &encoder) } catch { throw FieldPath.error(error, in: key) }
+            do { try value._encodeField(to: &encoder) } catch { throw FieldPath.error(error, at: key) }
         }
         try encoder.endMap(map)
     }
@@ -116,7 +116,7 @@ extension Dictionary: _FieldCodable where Key == String, Value: _FieldCodable {
                 continue
             }
             do { updateValue(try Value(_decodingField: &decoder), forKey: key) } catch {
-                throw FieldPath.error(error, in: key, expecting: Value.self)
+                throw FieldPath.error(error, at: key, expecting: Value.self)
             }
         }
     }

@@ -6,7 +6,7 @@ extension _FieldDecoder {
     @inlinable
     public mutating func decode<Value: _FieldCodable>(_ type: Value.Type, for name: StaticString) throws -> Value {
         do { return try Value(_decodingField: &self) } catch {
-            throw FieldPath.error(error, in: name, expecting: Value.self)
+            throw FieldPath.error(error, at: name, expecting: Value.self)
         }
     }
 
@@ -16,7 +16,7 @@ extension _FieldDecoder {
     @inlinable
     public mutating func decode<Value: _FieldCodable>(_ type: Value?.Type, for name: StaticString) throws -> Value? {
         do { return try takeNull() ? nil : Value(_decodingField: &self) } catch {
-            throw FieldPath.error(error, in: name, expecting: Value.self)
+            throw FieldPath.error(error, at: name, expecting: Value.self)
         }
     }
 
@@ -25,7 +25,7 @@ extension _FieldDecoder {
     /// - Throws: as ``_FieldCodable/init(_decodingField:)``.
     @inlinable
     public mutating func decode<Value: Decodable>(_ type: Value.Type, for name: StaticString) throws -> Value {
-        do { return try decodeCodable(type) } catch { throw FieldPath.error(error, in: name, expecting: Value.self) }
+        do { return try decodeCodable(type) } catch { throw FieldPath.error(error, at: name, expecting: Value.self) }
     }
 
     /// Reads a field of a type that only `Codable` knows, or `nil` for null.
@@ -34,7 +34,7 @@ extension _FieldDecoder {
     @inlinable
     public mutating func decode<Value: Decodable>(_ type: Value?.Type, for name: StaticString) throws -> Value? {
         do { return try takeNull() ? nil : decodeCodable(Value.self) } catch {
-            throw FieldPath.error(error, in: name, expecting: Value.self)
+            throw FieldPath.error(error, at: name, expecting: Value.self)
         }
     }
 

@@ -142,7 +142,7 @@ extension _FieldEncoder {
     @inlinable
     public mutating func encode<Value: _FieldCodable>(_ value: Value, for name: StaticString) throws {
         try writeName(name)
-        do { try value._encodeField(to: &self) } catch { throw FieldPath.error(error, in: name) }
+        do { try value._encodeField(to: &self) } catch { throw FieldPath.error(error, at: name) }
     }
 
     /// Writes a field unless it is `nil`, as `encodeIfPresent` does.
@@ -159,7 +159,7 @@ extension _FieldEncoder {
     @inlinable
     public mutating func encode<Value: Encodable>(_ value: Value, for name: StaticString) throws {
         try writeName(name)
-        do { try encodeCodable(value) } catch { throw FieldPath.error(error, in: name) }
+        do { try encodeCodable(value) } catch { throw FieldPath.error(error, at: name) }
     }
 
     /// Writes a field of a type that only `Codable` knows, unless it is `nil`.

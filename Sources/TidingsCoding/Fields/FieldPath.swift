@@ -1,22 +1,12 @@
 /// Paths of errors, put together on the way up: a coder that goes well keeps no account of where it is.
 @usableFromInline
 enum FieldPath {
+    /// - Parameter key: a name or an index.
     @usableFromInline @inline(never)
-    static func error(_ error: any Error, in name: StaticString, expecting type: Any.Type = Any.self) -> any Error {
-        prefixed(error, CBORKey(stringValue: "\(name)"), expecting: type)
-    }
-
-    @usableFromInline @inline(never)
-    static func error(_ error: any Error, in key: String, expecting type: Any.Type = Any.self) -> any Error {
-        prefixed(error, CBORKey(stringValue: key), expecting: type)
-    }
-
-    @usableFromInline @inline(never)
-    static func error(_ error: any Error, at index: Int, expecting type: Any.Type = Any.self) -> any Error {
-        prefixed(error, CBORKey(intValue: index), expecting: type)
-    }
-
-    private static func prefixed(_ error: any Error, _ key: CBORKey, expecting type: Any.Type) -> any Error {
+    static func error(
+        _ error: any Error, at key: some CustomStringConvertible, expecting type: Any.Type = Any.self
+    ) -> any Error {
+        let key = CBORKey(stringValue: key.description, intValue: key as? Int)
         switch error {
         case let fault as CBORFault: return fault.error(expecting: type, path: [key])
         case let error as DecodingError: return prefixed(error, key)
