@@ -82,7 +82,7 @@ final class PostingCore: Sendable {
     }
 
     func payload<Value: Encodable>(of value: Value, name: Name) throws(SharedNotificationError) -> RawPayload {
-        RawPayload(format: .cbor, bytes: try encoded(name) { try PayloadCoding.cborBytes(of: value) })
+        do { return try RawPayload(encoding: value) } catch { throw encodingFailed(name, error) }
     }
 
     // MARK: State
@@ -162,12 +162,8 @@ final class PostingCore: Sendable {
             var reservation = Reservation(link: link, hasTimeout: flags.timeout != nil, after: scratch)
             return try withUnsafeMutablePointer(to: &reservation) { (reservation) throws(SharedNotificationError) in
                 var buffer = PayloadBuffer(scratch, owner: reservation)
-                do {
-                    try encode(&buffer)
-                } catch let error as SharedNotificationError {
-                    throw error
-                } catch {
-                    throw encodingFailed(what(), error)
+                do { try encode(&buffer) } catch {
+                    throw error as? SharedNotificationError ?? encodingFailed(what(), error)
                 }
                 let format = PayloadCoding.Format.cbor.rawValue
                 if reservation.pointee.isHeld {
@@ -201,13 +197,7 @@ final class PostingCore: Sendable {
         let memory = UnsafeMutableRawBufferPointer(
             rebasing: try reservation.grow(used: 0, needed: capacity)[..<capacity])
         var output = OutputRawSpan(buffer: memory, initializedCount: 0)
-        do {
-            try build(&output)
-        } catch let error as SharedNotificationError {
-            throw error
-        } catch {
-            throw encodingFailed(name, error)
-        }
+        do { try build(&output) } catch { throw error as? SharedNotificationError ?? encodingFailed(name, error) }
         let count = output.finalize(for: memory)
         if count >= LargePosts.size { largePosts.note(name) }
         return try publisher.postUnlessStuck(&reservation, count: count, format: format.rawValue, flags: flags)
@@ -243,12 +233,6 @@ final class PostingCore: Sendable {
                 try publisher.postUnlessStuck(bytes, format: payload.format.rawValue, flags: flags)
             }
         }
-    }
-
-    private func encoded(
-        _ name: @autoclosure () -> Name, _ encode: () throws -> [UInt8]
-    ) throws(SharedNotificationError) -> [UInt8] {
-        do { return try encode() } catch { throw encodingFailed(name(), error) }
     }
 
     private func encodingFailed(_ name: Name, _ error: any Error) -> SharedNotificationError {
