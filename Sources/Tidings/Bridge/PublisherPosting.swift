@@ -169,16 +169,7 @@ extension tidings_post_options {
         self.format = format
         // The bits are TIDINGS_POST_RETAIN and TIDINGS_POST_IMMEDIATE (`PostOptionsTests`).
         flags = post.bits
-        if let timeout = post.timeout { timeout_ns = Self.nanoseconds(timeout) }
-    }
-
-    /// The duration for the C library. A duration that does not fit 63 bits means to wait without end.
-    @inline(never)
-    private static func nanoseconds(_ duration: Duration) -> Int64 {
-        let (seconds, attoseconds) = duration.components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflow2) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
-        if overflow || overflow2 { return seconds < 0 ? 0 : -1 }
-        return max(0, sum)
+        // A duration that does not fit means to wait without end.
+        if let nanoseconds = post.timeout?.nanoseconds { timeout_ns = nanoseconds == .max ? -1 : nanoseconds }
     }
 }

@@ -40,6 +40,11 @@ final class Callers: Sendable {
         }
     }
 
+    /// When a wait that begins now ends, as `Lock.now`. `nil`: never.
+    private static func deadline(_ timeout: Duration?) -> UInt64 {
+        timeout.map { Lock.now.position(after: UInt64($0.nanoseconds)) } ?? .max
+    }
+
     /// Makes a request, and waits for its reply, or the first part, without a thread of the program.
     ///
     /// - Throws: ``SharedNotificationError``, or `CancellationError`.
@@ -47,7 +52,7 @@ final class Callers: Sendable {
         _ name: Name, _ payload: RawPayload, timeout: Duration?, _ options: SharedNotificationCenter.RequestOptions
     ) async throws -> (reply: CallerHandle.Reply, request: Open) {
         try core.refuseIfForked("call a server in")
-        let deadline = Lock.now.advanced(by: timeout)
+        let deadline = Self.deadline(timeout)
         var attempts = CenterLink.attempts
         while true {
             let open = Open(name: name, caller: try await caller(for: name))
@@ -68,7 +73,7 @@ final class Callers: Sendable {
     /// After a part: waits for the next one, or for the end of the reply. As ``request(_:_:timeout:_:)``.
     func next(of open: Open, timeout: Duration?) async throws -> CallerHandle.Reply {
         try core.refuseIfForked("call a server in")
-        let deadline = Lock.now.advanced(by: timeout)
+        let deadline = Self.deadline(timeout)
         let ending = await waiting(for: open) { open.caller.goOn(open.call, deadline: deadline, $0) }
         // No other server goes on with it, also if it is idempotent.
         return try reply(ending, to: open, timeout, ended: "its server has ended after a part of it; request it anew")
@@ -169,18 +174,5 @@ final class Callers: Sendable {
     private func failure(_ code: SharedNotificationError.Code, _ name: Name, _ why: String) -> SharedNotificationError {
         SharedNotificationError(
             code, message: "can't get a reply to \"\(name)\" in center \"\(core.link.name)\": \(why)")
-    }
-}
-
-extension UInt64 {
-    /// The time so much later, or the last one that there is. `nil`: without end.
-    fileprivate func advanced(by duration: Duration?) -> UInt64 {
-        guard let duration else { return .max }
-        let (seconds, attoseconds) = duration.components
-        guard seconds >= 0, attoseconds >= 0 else { return self }
-        let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflow2) = whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000))
-        let (end, overflow3) = addingReportingOverflow(sum)
-        return overflow || overflow2 || overflow3 ? .max : end
     }
 }

@@ -1,4 +1,4 @@
-// Sums of numbers that a peer may have written: they stop at the largest number.
+// Sums of numbers that a peer may have written, and durations: they stop at the largest number.
 #if MUTANTS
     import TidingsCoding
 #endif
@@ -12,6 +12,12 @@ extension Int {
         let (sum, isOver) = addingReportingOverflow(count)
         self = isOver ? .max : sum
     }
+}
+
+extension Duration {
+    /// Nanoseconds: 0 if the duration is negative, `Int64.max` if they do not fit.
+    @inline(never)
+    var nanoseconds: Int64 { max(0, Int64(clamping: attoseconds / 1_000_000_000)) }
 }
 
 extension UInt64 {
