@@ -1,4 +1,4 @@
-// The mapping from the C library's error numbers to `SharedNotificationError`.
+// The mapping from the error numbers of the C library, and of threads that do not start, to `SharedNotificationError`.
 internal import CTidings
 import Glibc
 
@@ -35,6 +35,18 @@ extension SharedNotificationError {
         case ESTALE: stale
         case ECHILD: .forked
         default: .system(code)
+        }
+    }
+}
+
+extension WorkerThread {
+    /// Starts a thread, as ``init(_:)`` does.
+    ///
+    /// - Parameter purpose: continues "can't start a thread".
+    init(_ purpose: String, _ body: @escaping @Sendable () -> Void) throws(SharedNotificationError) {
+        do throws(NotStarted) { try self.init(body) } catch {
+            let reason = String(cString: strerror(error.errno))
+            throw SharedNotificationError(.system(error.errno), message: "can't start a thread \(purpose): \(reason)")
         }
     }
 }

@@ -1,5 +1,3 @@
-import Glibc
-
 /// The calls of one name in one center: the thread that takes their outcomes, and the requests that wait.
 ///
 /// The thread sleeps without a timer, unless calls with a timeout are in flight or were a moment ago. Calls are made
@@ -61,15 +59,7 @@ final class Caller: @unchecked Sendable {
     {
         self.center = center
         handle = try CallerHandle(participant, name: name.rawValue)
-        do throws(WorkerThread.NotStarted) {
-            try WorkerThread { self.run() }.detach()
-        } catch {
-            throw SharedNotificationError(
-                .system(error.errno),
-                message: """
-                    can't start a thread for the replies to "\(name)": \(String(cString: strerror(error.errno)))
-                    """)
-        }
+        try WorkerThread("for the replies to \"\(name)\"") { self.run() }.detach()
     }
 
     var isUsable: Bool { generation == Forking.generation && lock.withLock { !isOver } }

@@ -69,15 +69,9 @@ final class RequestServer: @unchecked Sendable {
         }
         handle = opened
         try lock.withLock { () throws(SharedNotificationError) in
-            do throws(WorkerThread.NotStarted) {
-                let thread = try WorkerThread { self.run(opened, in: center) }
-                thread.detach()
-                self.thread = thread
-            } catch {
-                throw SharedNotificationError(
-                    .system(error.errno),
-                    message: "can't start a thread to serve \"\(name)\": \(String(cString: strerror(error.errno)))")
-            }
+            let thread = try WorkerThread("to serve \"\(name)\"") { self.run(opened, in: center) }
+            thread.detach()
+            self.thread = thread
         }
     }
 

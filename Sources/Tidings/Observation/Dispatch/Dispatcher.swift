@@ -273,13 +273,7 @@ final class Dispatcher: @unchecked Sendable {
         var next = roles
         let tenure = next.lead()
         let isFirst = !roles.isLed
-        do throws(WorkerThread.NotStarted) {
-            thread = try WorkerThread { self.lead(tenure, resuming: resuming) }
-        } catch {
-            throw SharedNotificationError(
-                .system(error.errno),
-                message: "can't start a thread to dispatch notifications: \(String(cString: strerror(error.errno)))")
-        }
+        thread = try WorkerThread("to dispatch notifications") { self.lead(tenure, resuming: resuming) }
         roles = next
         if isFirst, isShared { HandlerWatch.shared.begin() }
     }
