@@ -15,7 +15,7 @@ struct PayloadBatch {
         var bytes: [UInt8] = []
         var ends: [Int] = []
         ends.reserveCapacity(messages.underestimatedCount)
-        let format: PayloadCoding.Format
+        var format = PayloadCoding.Format.bytes
         switch M.encoding.kind {
         case .cbor:
             format = .cbor
@@ -35,16 +35,11 @@ struct PayloadBatch {
                 withUnsafeBytes(of: message) { bytes += $0 }
                 ends.append(bytes.count)
             }
-        case .json:
-            format = .json
+        case .json, .custom:
             for message in messages {
-                bytes += try PayloadCoding.jsonBytes(of: message)
-                ends.append(bytes.count)
-            }
-        case .custom(let coder):
-            format = coder.format
-            for message in messages {
-                bytes += try coder.encode(message)
+                let payload = try SharedNotificationCenter.RawPayload(inItsEncoding: message)
+                format = payload.format
+                bytes += payload.bytes
                 ends.append(bytes.count)
             }
         }
