@@ -85,6 +85,15 @@ extension _FieldDecoder {
         return text
     }
 
+    /// The next item's bytes, where they lie, if it is a byte string in one piece.
+    mutating func byteString() throws(CBORFault) -> UnsafeRawBufferPointer {
+        let start = cursor.offset
+        let head = try cursor.takeContent().head
+        guard head.major == .bytes else { throw .mismatch(head, at: UInt32(truncatingIfNeeded: start)) }
+        guard !head.isIndefinite else { throw CBORFault(.chunk, at: start) }
+        return cursor.bytes.slice(head.end..<(try cursor.bytes.endOfString(head)))
+    }
+
     @inlinable @inline(__always)
     mutating func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws -> Number {
         let start = cursor.offset
