@@ -85,10 +85,4 @@ protocol ArgumentList {
     static var types: [Any.Type] { get }
 }
 
-extension PostedArguments: ArgumentList {
-    static var types: [Any.Type] {
-        var types: [Any.Type] = []
-        repeat types.append((each Argument).self)
-        return types
-    }
-}
+extension PostedArguments: ArgumentList {}

@@ -40,6 +40,12 @@ extension SharedNotificationCenter {
 struct PostedArguments<each Argument: Encodable>: Encodable {
     let values: (repeat each Argument)
 
+    static var types: [Any.Type] {
+        var types: [Any.Type] = []
+        repeat types.append((each Argument).self)
+        return types
+    }
+
     func encode(to encoder: any Encoder) throws {
         var container = encoder.unkeyedContainer()
         repeat try container.encode(each values)
@@ -65,7 +71,9 @@ extension SharedNotificationCenter.Key {
         format: UInt8, bytes: UnsafeRawBufferPointer, isShared: Bool = false
     ) throws -> (repeat each Argument) {
         // A key without arguments needs no payload.
-        if bytes.isEmpty, Self.count == 0 { return (repeat try complete(nil, with: each defaults, at: 0)) }
+        if bytes.isEmpty, PostedArguments<repeat each Argument>.types.isEmpty {
+            return (repeat try complete(nil, with: each defaults, at: 0))
+        }
         let arrived = try PayloadCoding.decode(
             ArrivedArguments<repeat each Argument>.self,
             format: SharedNotificationCenter.PayloadFormat(rawValue: format), bytes: bytes, isShared: isShared)
@@ -86,13 +94,6 @@ extension SharedNotificationCenter.Key {
         }
         repeat add(each defaults)
         return needed
-    }
-
-    private static var count: Int {
-        var count = 0
-        func add<Value>(_ type: Value.Type) { count += 1 }
-        repeat add((each Argument).self)
-        return count
     }
 
     private func complete<Value>(_ value: Value?, with standIn: Value?, at index: Int) throws -> Value {
