@@ -111,13 +111,9 @@ final class CallerHandle: @unchecked Sendable {
     }
 
     /// Cancels a call. Does nothing if it has ended.
-    func cancel(_ id: UInt64) {
-        _ = tidings_call_cancel(caller, id)
-    }
+    func cancel(_ id: UInt64) { _ = tidings_call_cancel(caller, id) }
 
-    func interrupt() {
-        tidings_caller_interrupt(caller)
-    }
+    func interrupt() { tidings_caller_interrupt(caller) }
 
     /// Cancels all calls, and closes the caller.
     func close() {
@@ -125,7 +121,5 @@ final class CallerHandle: @unchecked Sendable {
         caller = nil
     }
 
-    deinit {
-        tidings_caller_close(caller)
-    }
+    deinit { tidings_caller_close(caller) }
 }

@@ -63,9 +63,7 @@ final class CenterHandle: @unchecked Sendable {
         guard result == 0 else { throw Self.errorOfSocket(-result) }
     }
 
-    deinit {
-        tidings_close(center)
-    }
+    deinit { tidings_close(center) }
 
     /// Whether the center has ended. Asks the kernel.
     var hasEnded: Bool { tidings_ended(center) != 0 }

@@ -34,9 +34,7 @@ final class CenterLink: Sendable {
         current = Atomic(.passRetained(handle))
     }
 
-    deinit {
-        current.load(ordering: .acquiring).release()
-    }
+    deinit { current.load(ordering: .acquiring).release() }
 
     /// The center. It may have ended.
     var handle: CenterHandle {
@@ -53,9 +51,7 @@ final class CenterLink: Sendable {
 
     /// Moves to the successor if the center has ended. Call before reading what stays readable in a center that has
     /// ended.
-    func lookAgain() {
-        if follows { _ = latestHandle }
-    }
+    func lookAgain() { if follows { _ = latestHandle } }
 
     /// Opens the name again with the object's configuration, or returns the successor that another thread has opened.
     func successor(of ended: CenterHandle) throws(SharedNotificationError) -> CenterHandle {

@@ -161,7 +161,5 @@ final class PresenceWatch: Sendable {
         }
     }
 
-    deinit {
-        link.presence.endWatching()
-    }
+    deinit { link.presence.endWatching() }
 }

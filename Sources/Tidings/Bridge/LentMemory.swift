@@ -47,9 +47,7 @@ final class LentMemory {
         return bytes
     }
 
-    func drop() {
-        bytes = nil
-    }
+    func drop() { bytes = nil }
 
     private func allocate(_ size: Int) -> UnsafeMutableRawPointer? {
         // Released first, so that two payloads never exist at a time.

@@ -121,13 +121,9 @@ final class ObserverHandle: @unchecked Sendable {
         return subscription
     }
 
-    func remove(_ subscription: UInt32) {
-        _ = tidings_observer_remove(observer, subscription)
-    }
+    func remove(_ subscription: UInt32) { _ = tidings_observer_remove(observer, subscription) }
 
-    func interrupt() {
-        tidings_observer_interrupt(observer)
-    }
+    func interrupt() { tidings_observer_interrupt(observer) }
 
     /// The position that the observer reads next, after the deliveries that it has taken. Only the leader uses it.
     var position: UInt64 { tidings_observer_position(observer) }
@@ -245,9 +241,7 @@ extension ObserverHandle {
     var participant: UInt32 { delivery.pointee.participant }
     var format: UInt8 { delivery.pointee.format }
 
-    var name: String {
-        Self.text(delivery.pointee.name, delivery.pointee.name_length)
-    }
+    var name: String { Self.text(delivery.pointee.name, delivery.pointee.name_length) }
 
     var subject: String? {
         delivery.pointee.subject_length == 0
@@ -290,9 +284,7 @@ extension ObserverHandle {
     }
 
     /// Releases a large payload. Called before the next delivery, so that two large payloads never exist at a time.
-    func dropPayload() {
-        lent.drop()
-    }
+    func dropPayload() { lent.drop() }
 
     /// Notes whether the current payload was kept: the next one probably is, too. Then it goes into an array at once,
     /// where a buffer would need another copy. Called after the delivery was served.

@@ -32,14 +32,10 @@ extension CenterHandle {
     }
 
     /// The participants that are announced now. Reads each entry of the center once.
-    var present: [SharedNotificationCenter.Participant] {
-        presentEntries.map(\.participant)
-    }
+    var present: [SharedNotificationCenter.Participant] { presentEntries.map(\.participant) }
 
     /// This participant, if it is announced.
-    var ownPresence: SharedNotificationCenter.Participant? {
-        presentEntries.first(where: \.isOwn)?.participant
-    }
+    var ownPresence: SharedNotificationCenter.Participant? { presentEntries.first(where: \.isOwn)?.participant }
 
     private var presentEntries: [(participant: SharedNotificationCenter.Participant, isOwn: Bool)] {
         var found: [(SharedNotificationCenter.Participant, Bool)] = []

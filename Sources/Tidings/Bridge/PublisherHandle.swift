@@ -35,9 +35,7 @@ final class PublisherHandle: @unchecked Sendable {
         return try PublisherHandle(next, name: again.name, subject: again.subject, link: again.link)
     }
 
-    deinit {
-        tidings_publisher_close(publisher)
-    }
+    deinit { tidings_publisher_close(publisher) }
 }
 
 /// A publisher to post with, and the fingerprint of its type.

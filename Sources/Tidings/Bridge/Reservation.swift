@@ -27,9 +27,7 @@ struct Reservation: ~Copyable, PayloadMemory {
         self.scratch = UnsafeRawBufferPointer(scratch)
     }
 
-    deinit {
-        if isHeld { Self.giveBack(raw, isProcessMemory ? nil : link) }
-    }
+    deinit { if isHeld { Self.giveBack(raw, isProcessMemory ? nil : link) } }
 
     @inline(never)
     private static func giveBack(_ raw: tidings_reservation, _ link: CenterLink?) {

@@ -69,9 +69,7 @@ final class ServerHandle: @unchecked Sendable {
     }
 
     /// Whether the server receives no new requests, from the next ``next()`` on.
-    func hold(_ isHeld: Bool) {
-        tidings_server_hold(server, isHeld)
-    }
+    func hold(_ isHeld: Bool) { tidings_server_hold(server, isHeld) }
 
     /// Answers a request. Does nothing if no caller waits for it.
     func reply(_ reply: Reply, to id: UInt64) {
@@ -109,9 +107,7 @@ final class ServerHandle: @unchecked Sendable {
     }
 
     /// Makes ``next()`` or ``awaitSuccessor()`` return. From any thread.
-    func interrupt() {
-        lock.withLock { if let server { tidings_server_interrupt(server) } }
-    }
+    func interrupt() { lock.withLock { if let server { tidings_server_interrupt(server) } } }
 
     /// Waits, after the center has ended, until another file has its path. False: interrupted.
     func awaitSuccessor() throws(SharedNotificationError) -> Bool {
@@ -134,9 +130,7 @@ final class ServerHandle: @unchecked Sendable {
         }
     }
 
-    deinit {
-        tidings_server_close(server)
-    }
+    deinit { tidings_server_close(server) }
 }
 
 /// The meaning of a reply's code, for the C library and for programs in C.

@@ -37,7 +37,5 @@ extension SharedNotificationCenter {
     }
 
     /// Posts all waiting posts before it returns.
-    package func drainQueue() {
-        deferred.drain(all: true)
-    }
+    package func drainQueue() { deferred.drain(all: true) }
 }

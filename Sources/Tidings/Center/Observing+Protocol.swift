@@ -79,9 +79,7 @@
             /// ``decode(_:)``.
             ///
             /// - Throws: as ``decode(_:)``.
-            public func check<M: Message>(_ type: M.Type) throws {
-                if !bytes.isEmpty { _ = try decode(type) }
-            }
+            public func check<M: Message>(_ type: M.Type) throws { if !bytes.isEmpty { _ = try decode(type) } }
         }
 
         /// Calls the methods of an object for messages of its protocol, while the object is alive.

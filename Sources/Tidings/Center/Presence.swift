@@ -107,13 +107,9 @@ extension SharedNotificationCenter {
         ///
         /// Waits up to 50 ms for a thread of the library. If a lossless observer holds the notice back, another
         /// participant posts it later. In a forked child it has no effect on the parent's announcement.
-        public func withdraw() {
-            link.presence.withdraw(number)
-        }
+        public func withdraw() { link.presence.withdraw(number) }
 
-        deinit {
-            withdraw()
-        }
+        deinit { withdraw() }
     }
 
     /// The participants that are announced, and how that changes, as a sequence.

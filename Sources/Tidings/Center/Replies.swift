@@ -13,9 +13,7 @@ extension SharedNotificationCenter {
         private let body: @Sendable (Reply) async throws -> Void
 
         /// Creates a writer that calls the closure for each reply.
-        public init(_ body: @escaping @Sendable (Reply) async throws -> Void) {
-            self.body = body
-        }
+        public init(_ body: @escaping @Sendable (Reply) async throws -> Void) { self.body = body }
 
         /// Sends a reply. Waits until the caller has asked for it, without a thread. Tasks that the handler has started
         /// may write, too, in any order, until the handler returns.
@@ -24,9 +22,7 @@ extension SharedNotificationCenter {
         ///   handler has returned; the encoder's error; ``SharedNotificationError``: `.payloadTooLarge`, `.noSpace`,
         ///   `.full`, `.removed`, `.system`. A reply that could not be sent is left out: the handler may write another
         ///   one, for instance a shorter one.
-        public func write(_ reply: Reply) async throws {
-            try await body(reply)
-        }
+        public func write(_ reply: Reply) async throws { try await body(reply) }
     }
 }
 
@@ -63,7 +59,5 @@ final class OpenRequest {
         request = nil
     }
 
-    deinit {
-        request?.cancel()
-    }
+    deinit { request?.cancel() }
 }

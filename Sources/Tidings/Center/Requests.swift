@@ -136,9 +136,7 @@ extension SharedNotificationCenter {
     public final class Server: Sendable {
         private let server: RequestServer
 
-        fileprivate init(_ server: RequestServer) {
-            self.server = server
-        }
+        fileprivate init(_ server: RequestServer) { self.server = server }
 
         /// Ends the server that ``serve(_:options:using:)`` has begun. Idempotent, from any thread.
         ///
@@ -148,22 +146,16 @@ extension SharedNotificationCenter {
         ///
         /// Waits for the server's thread, not for handlers. So do not call this while holding a lock that a handler's
         /// `onCancel` closure takes.
-        public func cancel() {
-            server.cancel()
-        }
+        public func cancel() { server.cancel() }
 
         /// Ends the server that ``serve(_:options:using:)`` has begun, as ``cancel()`` does, and returns when no
         /// handler is running. Inside a handler of this server it does not wait.
-        public func cancelAndWait() async {
-            await server.cancelAndWait()
-        }
+        public func cancelAndWait() async { await server.cancelAndWait() }
 
         /// Whether the server has ended, for any reason. In a forked child it has always ended.
         public var isCancelled: Bool { server.hasEnded }
 
-        deinit {
-            server.cancel()
-        }
+        deinit { server.cancel() }
     }
 
     /// Makes a request, and waits for the reply of a server.

@@ -30,13 +30,9 @@ extension SharedNotificationCenter {
     }
 
     /// Suspends, as setting ``isSuspended`` does, until ``resume()`` has been called as often as this. From any thread.
-    public func suspend() {
-        suspension.change { $0.depth += 1 }
-    }
+    public func suspend() { suspension.change { $0.depth += 1 } }
 
     /// Ends one ``suspend()``, as ``SuspensionBehavior`` shows. From any thread. The last call delivers what was held
     /// back, unless ``isSuspended`` was set to true. A call without a ``suspend()`` has no effect.
-    public func resume() {
-        suspension.change { $0.depth = max(0, $0.depth - 1) }
-    }
+    public func resume() { suspension.change { $0.depth = max(0, $0.depth - 1) } }
 }

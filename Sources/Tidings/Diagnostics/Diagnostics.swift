@@ -78,13 +78,9 @@ final class Diagnostics: Sendable {
 
     var counts: (undecodable: Int, missed: Int) { state.withLock { ($0.undecodable, $0.missed) } }
 
-    func countUndecodable() {
-        state.withLock { $0.undecodable += 1 }
-    }
+    func countUndecodable() { state.withLock { $0.undecodable += 1 } }
 
-    func countMissed(_ count: Int) {
-        state.withLock { $0.missed.add(count) }
-    }
+    func countMissed(_ count: Int) { state.withLock { $0.missed.add(count) } }
 
     /// Reports a mistake once for each kind and names, to the hook or to standard error.
     func tell(_ kind: SharedNotificationCenter.Mistake.Kind) {

@@ -17,9 +17,7 @@ final class MessageTypes: Sendable {
     // Bounds the memory, because the number of names is unbounded. A mistake is still reported once (`Diagnostics`).
     private static let names = 1024
 
-    init(_ diagnostics: Diagnostics) {
-        self.diagnostics = diagnostics
-    }
+    init(_ diagnostics: Diagnostics) { self.diagnostics = diagnostics }
 
     /// Notes a type when it is first posted under a name, and when it is observed. For a key, this is the type that its
     /// arguments are posted as.

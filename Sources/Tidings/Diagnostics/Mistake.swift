@@ -27,9 +27,7 @@ extension SharedNotificationCenter {
 
         package let kind: Kind
 
-        package init(_ kind: Kind) {
-            self.kind = kind
-        }
+        package init(_ kind: Kind) { self.kind = kind }
 
         /// One line: the mistake, and what to do about it.
         public var description: String {
@@ -90,9 +88,7 @@ final class LargePosts: Sendable {
     private let diagnostics: Diagnostics
     private let generation = Forking.generation
 
-    init(_ diagnostics: Diagnostics) {
-        self.diagnostics = diagnostics
-    }
+    init(_ diagnostics: Diagnostics) { self.diagnostics = diagnostics }
 
     @inline(never)
     func note(_ name: SharedNotificationCenter.Name, now: UInt64 = Lock.now) {

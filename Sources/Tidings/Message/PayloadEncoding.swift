@@ -10,9 +10,7 @@ extension SharedNotificationCenter {
         public var rawValue: UInt8
 
         /// Creates the format of a byte. 64 and above are for programs' own coders; lower numbers are reserved.
-        public init(rawValue: UInt8) {
-            self.rawValue = rawValue
-        }
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Bytes whose meaning poster and observer have agreed on.
         public static let bytes = PayloadFormat(rawValue: 0)
@@ -94,9 +92,7 @@ extension SharedNotificationCenter {
         @usableFromInline let kind: Kind
 
         @inlinable
-        init(kind: Kind) {
-            self.kind = kind
-        }
+        init(kind: Kind) { self.kind = kind }
 
         /// CBOR (RFC 8949), written directly into shared memory, readable by any CBOR library.
         @inlinable public static var cbor: PayloadEncoding { PayloadEncoding(kind: .cbor) }

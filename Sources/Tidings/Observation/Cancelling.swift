@@ -102,9 +102,7 @@ extension Observation {
     }
 
     /// Whether a running asynchronous closure might need this thread, or its actor, to end.
-    private static var mustNotBlock: Bool {
-        withUnsafeCurrentTask { $0 != nil } || WorkerThread.isMain
-    }
+    private static var mustNotBlock: Bool { withUnsafeCurrentTask { $0 != nil } || WorkerThread.isMain }
 }
 
 extension Observation {
@@ -128,9 +126,7 @@ struct WeakObservations: Sendable {
     var count: Int { references.count }
     var all: [Observation] { references.compactMap(\.observation) }
 
-    mutating func add(_ observation: Observation) {
-        references.append(Reference(observation: observation))
-    }
+    mutating func add(_ observation: Observation) { references.append(Reference(observation: observation)) }
 
     /// Keeps the observations for which `isKept` is true. Returns all that were alive.
     mutating func prune(_ isKept: (Observation) -> Bool = { _ in true }) -> [Observation] {
@@ -146,9 +142,7 @@ struct EndingRegistrations: Sendable {
     private var byObject: [ObjectIdentifier: WeakObservations] = [:]
 
     /// Release the result without a lock.
-    func of(_ object: ObjectIdentifier) -> [Observation] {
-        byObject[object]?.all ?? []
-    }
+    func of(_ object: ObjectIdentifier) -> [Observation] { byObject[object]?.all ?? [] }
 
     /// Adds the registration, if its closure is running.
     mutating func add(_ object: ObjectIdentifier, _ observation: Observation) {

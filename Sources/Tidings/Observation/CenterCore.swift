@@ -123,7 +123,5 @@ final class CenterCore: Sendable {
     var isForked: Bool { generation != Forking.generation }
 
     /// Call when a dispatcher has ended: the next observation starts another.
-    func forget(_ dispatcher: Dispatcher) {
-        shared.withLock { if $0 === dispatcher { $0 = nil } }
-    }
+    func forget(_ dispatcher: Dispatcher) { shared.withLock { if $0 === dispatcher { $0 = nil } } }
 }

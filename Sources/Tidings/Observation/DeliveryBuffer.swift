@@ -44,9 +44,7 @@ struct DeliveryBuffer {
     /// The latest `reopened` item that was removed to make room. `pop` returns it first, so it is not lost.
     private var reopened: UInt64?
 
-    init(_ bounds: Bounds) {
-        self.bounds = bounds
-    }
+    init(_ bounds: Bounds) { self.bounds = bounds }
 
     var count: Int { items.count - first }
     var isEmpty: Bool { count == 0 && missed.count == 0 && missedLast.count == 0 && reopened == nil }
@@ -91,9 +89,7 @@ struct DeliveryBuffer {
         return missed.take() ?? removeFirst() ?? missedLast.take()
     }
 
-    mutating func removeAll() {
-        self = DeliveryBuffer(bounds)
-    }
+    mutating func removeAll() { self = DeliveryBuffer(bounds) }
 
     private mutating func removeFirst() -> Item? {
         guard first < items.count, let item = items[first] else { return nil }

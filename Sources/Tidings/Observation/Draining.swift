@@ -41,9 +41,7 @@ extension Observation {
         return true
     }
 
-    private func call(_ body: @Sendable (Observation) -> Void, on actor: isolated any Actor) {
-        body(self)
-    }
+    private func call(_ body: @Sendable (Observation) -> Void, on actor: isolated any Actor) { body(self) }
 
     /// Starts the task in which the asynchronous closure runs. The task is cancelled with the observation.
     private func startTask(_ executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void) {

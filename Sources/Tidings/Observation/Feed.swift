@@ -43,9 +43,7 @@ final class Feed: Sendable {
     }
 
     /// The items that wait already, `count` at most.
-    func waiting(_ count: Int) -> [Item] {
-        anchor?.observation.pullWaiting(count) ?? []
-    }
+    func waiting(_ count: Int) -> [Item] { anchor?.observation.pullWaiting(count) ?? [] }
 
     /// Reports a loss to the given closure, or to the center's diagnostics if there is none.
     func reportMissed(_ count: Int, _ name: SharedNotificationCenter.Name?, to handler: MissedHandler?) {

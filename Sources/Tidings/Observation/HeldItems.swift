@@ -82,9 +82,7 @@ struct HeldItems {
         removeAll()
     }
 
-    mutating func removeAll() {
-        self = HeldItems(kind)
-    }
+    mutating func removeAll() { self = HeldItems(kind) }
 
     private mutating func append(_ item: Item) {
         while count > 0, count >= limit || size + item.size > Self.bytes { dropOldest() }

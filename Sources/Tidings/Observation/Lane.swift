@@ -85,9 +85,7 @@ extension Observation {
 // Draining the buffers of a lane. All without the lock.
 extension Observation {
     /// Continues with the oldest waiting item in the lane.
-    func startLane() {
-        while let next = nextInLane(), !next.startOne() {}
-    }
+    func startLane() { while let next = nextInLane(), !next.startOne() {} }
 
     private func nextInLane() -> Observation? {
         var stop = Roles.Stop.nothing

@@ -63,9 +63,7 @@ extension Observation {
         }
     }
 
-    func returnsFromOwn(_ sequence: UInt64) {
-        suspicion.returns(from: sequence, nothingSince: nothing(since:))
-    }
+    func returnsFromOwn(_ sequence: UInt64) { suspicion.returns(from: sequence, nothingSince: nothing(since:)) }
 
     private func nothing(since sequence: UInt64) -> Bool {
         // A closure may outlive its dispatcher, which closes the C observer after it has stopped.

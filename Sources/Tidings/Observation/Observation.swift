@@ -69,9 +69,7 @@ final class Observation: @unchecked Sendable {
             held: held, isInLane: object != nil && !subscription.needsOwnDispatcher)
     }
 
-    deinit {
-        free(detached)
-    }
+    deinit { free(detached) }
 
     /// After the closure on the deposed thread has returned.
     func freeDetached() {
@@ -130,9 +128,7 @@ final class ObservationAnchor: Hashable, Sendable {
     /// Set after the observation was added, so the time that adding took does not count.
     private let begin = Lock.now
 
-    init(_ observation: Observation) {
-        self.observation = observation
-    }
+    init(_ observation: Observation) { self.observation = observation }
 
     deinit {
         observation.letGo(after: Lock.now - begin)

@@ -115,9 +115,7 @@ struct ObservationMachine {
     }
 
     /// Called after the closure that `arrives` started has returned.
-    mutating func returns() {
-        runner = .noRunner
-    }
+    mutating func returns() { runner = .noRunner }
 
     // MARK: Draining
 
@@ -136,9 +134,7 @@ struct ObservationMachine {
     }
 
     /// If nothing waits, a closure that has returned promptly often enough is no longer aside.
-    mutating func settles() {
-        if buffer.isEmpty, aside?.isOver == true { aside = nil }
-    }
+    mutating func settles() { if buffer.isEmpty, aside?.isOver == true { aside = nil } }
 
     /// Takes an item before the drain does; the drain then finds none. `nil`: there is no item, or the closure is
     /// running.
@@ -149,14 +145,10 @@ struct ObservationMachine {
     }
 
     /// The drain pauses, and will be started again.
-    mutating func pauses() {
-        runner = .noRunner
-    }
+    mutating func pauses() { runner = .noRunner }
 
     /// Takes the next item for an iterator.
-    mutating func pull() -> Item? {
-        buffer.pop()
-    }
+    mutating func pull() -> Item? { buffer.pop() }
 
     // MARK: Ending
 
@@ -208,9 +200,7 @@ struct ObservationMachine {
         return drains()
     }
 
-    private mutating func lowerBounds() {
-        if buffer.isEmpty, !isSuspended { buffer.bounds = ordinary }
-    }
+    private mutating func lowerBounds() { if buffer.isEmpty, !isSuspended { buffer.bounds = ordinary } }
 
     // MARK: Set aside
 

@@ -31,18 +31,14 @@ extension SharedNotificationCenter {
         /// this call waits for that task. Inside any task, and on the main thread, this call does not wait, because the
         /// closure may need that actor or thread to end. In these contexts, ``cancelAndWait()`` gives the whole
         /// promise.
-        public func cancel() {
-            anchor?.observation.cancel(waiting: true)
-        }
+        public func cancel() { anchor?.observation.cancel(waiting: true) }
 
         /// Ends the observation of this ``ObservationToken``, and returns when the closure is not running, for every
         /// kind of closure. Inside the closure itself, this call returns at once.
         ///
         /// The task of a running asynchronous call is cancelled. If the waiting task itself is cancelled, it still
         /// waits.
-        public func cancelAndWait() async {
-            await anchor?.observation.cancelAndWait()
-        }
+        public func cancelAndWait() async { await anchor?.observation.cancelAndWait() }
 
         /// Whether the observation has ended, for any reason. In a forked child it has always ended. The closure may
         /// still be running.
@@ -53,9 +49,7 @@ extension SharedNotificationCenter {
 
         /// Stores the token in a set, as ``ObservationToken`` shows. The observation ends when the token is removed, or
         /// with the set.
-        public func store(in tokens: inout Set<ObservationToken>) {
-            tokens.insert(self)
-        }
+        public func store(in tokens: inout Set<ObservationToken>) { tokens.insert(self) }
 
         /// Appends the token to a collection, such as an array, as ``ObservationToken`` shows.
         public func store(in tokens: inout some RangeReplaceableCollection<ObservationToken>) {

@@ -140,9 +140,7 @@ extension SharedNotificationCenter {
         public static let all = Names(nil)
 
         /// All names that begin with a prefix. For an example see ``Names``.
-        public static func prefix(_ prefix: String) -> Names {
-            Names([], prefixes: [prefix])
-        }
+        public static func prefix(_ prefix: String) -> Names { Names([], prefixes: [prefix]) }
 
         /// Some names, and all names with one of some prefixes. With `nil` in place of names: all names, and then the
         /// prefixes have no effect.
@@ -152,14 +150,10 @@ extension SharedNotificationCenter {
         }
 
         /// The name in the program's text.
-        public init(stringLiteral name: String) {
-            self.init([Name(name)])
-        }
+        public init(stringLiteral name: String) { self.init([Name(name)]) }
 
         /// The names in the program's text.
-        public init(arrayLiteral names: Name...) {
-            self.init(names)
-        }
+        public init(arrayLiteral names: Name...) { self.init(names) }
     }
 }
 

@@ -23,9 +23,7 @@ final class PresenceReading: IterationReading {
         watch = try PresenceWatch(core.link)
     }
 
-    func begin() {
-        state.withLock(readAgain)
-    }
+    func begin() { state.withLock(readAgain) }
 
     func take(_ item: Item) {
         switch item {
@@ -40,9 +38,7 @@ final class PresenceReading: IterationReading {
         }
     }
 
-    func next() -> Change? {
-        state.withLock { $0.due.isEmpty ? nil : $0.due.removeFirst() }
-    }
+    func next() -> Change? { state.withLock { $0.due.isEmpty ? nil : $0.due.removeFirst() } }
 
     private func take(_ arrival: Arrival) {
         guard let notice = arrival.withBytes({ PresenceNotice(format: arrival.format, payload: $0) }) else {

@@ -80,7 +80,5 @@ package struct DeferredPosts {
     }
 
     /// When the `whenIdle` posts are due.
-    var due: UInt64 {
-        min(lastCame + Self.idle, whenIdle.lazy.map(\.latest).min() ?? .max)
-    }
+    var due: UInt64 { min(lastCame + Self.idle, whenIdle.lazy.map(\.latest).min() ?? .max) }
 }

@@ -24,9 +24,7 @@ final class PostingQueue: @unchecked Sendable {
     private let queue = DispatchQueue(label: "tidings.posts")
     private let generation = Forking.generation
 
-    init(_ core: PostingCore) {
-        self.core = core
-    }
+    init(_ core: PostingCore) { self.core = core }
 
     func post(
         _ pending: DeferredPosts.Pending, style: DeferredPosts.Style, coalescing: DeferredPosts.Coalescing

@@ -15,9 +15,7 @@ final class Callers: Sendable {
     private let callers = Locked<[Name: Caller]>([:])
     private let opening = Lock()
 
-    init(_ core: CenterCore) {
-        self.core = core
-    }
+    init(_ core: CenterCore) { self.core = core }
 
     deinit {
         // In a forked child, the parent's lock may be held, and there is no thread to end.
@@ -35,9 +33,7 @@ final class Callers: Sendable {
         fileprivate let call = Caller.Call()
 
         /// Ends the request, unless it has ended.
-        func cancel() {
-            caller.cancel(call)
-        }
+        func cancel() { caller.cancel(call) }
     }
 
     /// When a wait that begins now ends, as `Lock.now`. `nil`: never.

@@ -45,9 +45,7 @@ final class ReplyParts: @unchecked Sendable {
     }
 
     /// The next part may be sent: the caller has asked for it, or the last one could not be sent.
-    func goOn() {
-        wake { isFull = false }
-    }
+    func goOn() { wake { isFull = false } }
 
     /// No further part is sent: tasks that wait for their turn throw.
     ///

@@ -16,9 +16,7 @@ enum Forking {
     }()
 
     /// Must be called before the first fork that is to be detected. Opening a center calls it.
-    static func begin() {
-        _ = registration
-    }
+    static func begin() { _ = registration }
 
     // Relaxed: the child's other threads all begin after its fork, so they see the new count.
     static var generation: UInt { count.load(ordering: .relaxed) }
@@ -37,9 +35,7 @@ package final class ForkLocal<Object: AnyObject & Sendable>: Sendable {
             generation = Forking.generation
         }
 
-        deinit {
-            object.release()
-        }
+        deinit { object.release() }
     }
 
     private let current = Atomic<Unmanaged<Box>?>(nil)

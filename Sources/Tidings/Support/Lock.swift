@@ -39,9 +39,7 @@ final class Lock: @unchecked Sendable {
 
     /// Waits for ``wakeAll()``, and may return without it. Call with the lock held; the lock is released during the
     /// wait.
-    func wait() {
-        pthread_cond_wait(condition, mutex)
-    }
+    func wait() { pthread_cond_wait(condition, mutex) }
 
     /// Waits like ``wait()``, until ``now`` is `deadline` (nanoseconds) at most. False: the deadline has passed.
     func wait(until deadline: UInt64) -> Bool {
@@ -58,9 +56,7 @@ final class Lock: @unchecked Sendable {
         return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
     }
 
-    func wakeAll() {
-        pthread_cond_broadcast(condition)
-    }
+    func wakeAll() { pthread_cond_broadcast(condition) }
 }
 
 /// A value that is accessed only with a lock held.
@@ -69,9 +65,7 @@ package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = Lock()
     private var value: Value
 
-    package init(_ value: Value) {
-        self.value = value
-    }
+    package init(_ value: Value) { self.value = value }
 
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result

@@ -21,9 +21,7 @@ final class TypeTable<Value: BitwiseCopyable & Sendable>: Sendable {
         // 64: a program posts few types. With more types the chains get longer, which is the only consequence.
         static var count: Int { 64 }
 
-        init() {
-            for index in 0..<Self.count { (heads + index).initialize(to: Atomic(0)) }
-        }
+        init() { for index in 0..<Self.count { (heads + index).initialize(to: Atomic(0)) } }
 
         deinit {
             for index in 0..<Self.count {

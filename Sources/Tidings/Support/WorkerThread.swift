@@ -42,9 +42,7 @@ struct WorkerThread: Hashable, Sendable {
         self.thread = thread
     }
 
-    private init(_ thread: pthread_t) {
-        self.thread = thread
-    }
+    private init(_ thread: pthread_t) { self.thread = thread }
 
     /// The calling thread, even if the library did not start it.
     static var current: WorkerThread { WorkerThread(pthread_self()) }
@@ -67,11 +65,7 @@ struct WorkerThread: Hashable, Sendable {
         return pthread_getcpuclockid(pthread_self(), &clock) == 0 && ~(clock >> 3) == getpid()
     }
 
-    func join() {
-        pthread_join(thread, nil)
-    }
+    func join() { pthread_join(thread, nil) }
 
-    func detach() {
-        pthread_detach(thread)
-    }
+    func detach() { pthread_detach(thread) }
 }

@@ -52,9 +52,7 @@ extension SharedNotificationCenter {
         }
 
         /// The time in ``postedAtNanoseconds``, rounded to about 0.2 µs.
-        public var postedAt: Date {
-            Date(timeIntervalSince1970: Double(postedAtNanoseconds) / 1e9)
-        }
+        public var postedAt: Date { Date(timeIntervalSince1970: Double(postedAtNanoseconds) / 1e9) }
     }
 
     /// The process that posted a notification, as the process describes itself.

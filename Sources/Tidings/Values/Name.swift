@@ -45,9 +45,7 @@ extension SharedNotificationCenter {
 struct ByteText: Hashable, Sendable {
     private var text: String
 
-    init(_ text: String) {
-        self.text = text
-    }
+    init(_ text: String) { self.text = text }
 
     static func == (one: ByteText, other: ByteText) -> Bool {
         var (one, other) = (one.text, other.text)

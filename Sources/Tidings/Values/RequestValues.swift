@@ -15,9 +15,7 @@ extension SharedNotificationCenter {
         public var isIdempotent: Bool
 
         /// Creates options. Every argument may be left out.
-        public init(idempotent: Bool = false) {
-            isIdempotent = idempotent
-        }
+        public init(idempotent: Bool = false) { isIdempotent = idempotent }
     }
 
     /// How requests are served.
@@ -33,9 +31,7 @@ extension SharedNotificationCenter {
         public var concurrency: Int?
 
         /// Creates options. Every argument may be left out.
-        public init(concurrency: Int? = nil) {
-            self.concurrency = concurrency
-        }
+        public init(concurrency: Int? = nil) { self.concurrency = concurrency }
     }
 
     /// The facts about a request besides its payload.

@@ -13,9 +13,7 @@ enum CBORKeyName {
     case joined(String)
     case integer(Int128)
 
-    var isInteger: Bool {
-        if case .integer = self { true } else { false }
-    }
+    var isInteger: Bool { if case .integer = self { true } else { false } }
 
     /// The bytes of the text; of an integer those of its digits.
     func withBytes<R>(in bytes: PayloadBytes, _ body: (UnsafeRawBufferPointer) -> R) -> R {

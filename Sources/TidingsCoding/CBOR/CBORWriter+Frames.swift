@@ -40,9 +40,7 @@ extension CBORWriter {
 
     /// Makes `id` the frame that is written to. Throws if it belongs to a value that is finished.
     @inline(__always)
-    mutating func activate(_ id: CBORFrameID) throws {
-        if id != current.id { try change(to: id) }
-    }
+    mutating func activate(_ id: CBORFrameID) throws { if id != current.id { try change(to: id) } }
 
     @inline(never)
     private mutating func change(to id: CBORFrameID) throws {

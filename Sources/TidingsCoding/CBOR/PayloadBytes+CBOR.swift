@@ -8,9 +8,7 @@ extension PayloadBytes {
         let major = unsafeBitCast(first >> 5, to: CBORMajor.self)
         // Three bits: the type's eight cases are numbered from 0 on, as its raw values say too.
         let info = first & 31
-        if info < 24 {
-            return CBORHead(major: major, info: info, argument: UInt64(info), end: offset + 1)
-        }
+        if info < 24 { return CBORHead(major: major, info: info, argument: UInt64(info), end: offset + 1) }
         if info < 28 && count - offset >= 9 && (info > 24 || major != .simple) {
             let wide = UInt64(bigEndian: base.loadUnaligned(fromByteOffset: offset + 1, as: UInt64.self))
             // In bounds: 9 bytes or more remain. The argument's own 1, 2, 4 or 8 are the upper ones of these.

@@ -63,9 +63,7 @@ final class Dispatcher: @unchecked Sendable {
     let pulse = Atomic<UInt64>(0)
 
     @inline(__always)
-    func beat() {
-        pulse.store(pulse.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-    }
+    func beat() { pulse.store(pulse.load(ordering: .relaxed) &+ 1, ordering: .releasing) }
 
     /// - Parameter subscription: the only subscription of a dispatcher of its own; `nil`: the dispatcher is shared.
     init(core: CenterCore, center: CenterHandle, for subscription: Subscription?) throws(SharedNotificationError) {
@@ -78,9 +76,7 @@ final class Dispatcher: @unchecked Sendable {
         if let subscription { try observer.seek(to: subscription.start) }
     }
 
-    deinit {
-        freeDetached()
-    }
+    deinit { freeDetached() }
 
     /// Call when the closure that read it has returned: with the lock held, or at the end of this object.
     func freeDetached() {
@@ -263,9 +259,7 @@ final class Dispatcher: @unchecked Sendable {
     }
 
     /// Call at the end of the leader's thread.
-    func end() {
-        if lock.withLock({ endsItself }) { close() }
-    }
+    func end() { if lock.withLock({ endsItself }) { close() } }
 
     /// Call with the lock held, or before another thread knows the dispatcher.
     func startLeader(resuming: Bool) throws(SharedNotificationError) {

@@ -32,9 +32,7 @@ final class HandlerWatch: @unchecked Sendable {
     private var hasThread = false
 
     /// Call when a dispatcher begins that may ask to be watched.
-    func begin() {
-        lock.withLock { dispatchers += 1 }
-    }
+    func begin() { lock.withLock { dispatchers += 1 } }
 
     /// Call when such a dispatcher has ended.
     func end() {
@@ -87,9 +85,7 @@ struct Watched<Element: AnyObject> {
     var isEmpty: Bool { all.isEmpty }
     var count: Int { all.count }
 
-    mutating func add(_ element: Element) {
-        all.append(element)
-    }
+    mutating func add(_ element: Element) { all.append(element) }
 
     /// Removes each of these once. An element that was added again after its check is in the list twice, and must stay.
     mutating func forget(_ resting: [Element]) {

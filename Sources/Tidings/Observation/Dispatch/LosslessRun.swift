@@ -27,9 +27,7 @@ enum LosslessRun {
         return before
     }
 
-    static func end(_ before: UnsafeMutableRawPointer?) {
-        pthread_setspecific(key, before)
-    }
+    static func end(_ before: UnsafeMutableRawPointer?) { pthread_setspecific(key, before) }
 }
 
 extension Observation {

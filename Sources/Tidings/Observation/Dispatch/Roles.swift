@@ -44,9 +44,7 @@ struct Roles {
         return tenure
     }
 
-    func leads(_ candidate: Tenure) -> Bool {
-        tenure == candidate
-    }
+    func leads(_ candidate: Tenure) -> Bool { tenure == candidate }
 
     /// The leader is about to run a closure. True: ask the watch to check this dispatcher.
     mutating func handlerBegins(others: Bool) -> Bool {
