@@ -142,7 +142,7 @@ extension SharedNotificationCenter {
         // As many as a center has participants; a loss costs one reading of the center.
         ObservedSequence(
             core: core, subscription: ObserverOptions().subscription(to: .init([.presence])),
-            bounds: .sequence(4096, .newest), element: { _, _ in nil }, settling: nil,
+            bounds: .sequence(4096, .newest), element: { _ in nil }, settling: nil,
             reading: { [core] () throws(SharedNotificationError) in try PresenceReading(core) })
     }
 }

@@ -101,7 +101,7 @@ extension SharedNotificationCenter {
     ) -> ObservedSequence<RawDelivery> {
         ObservedSequence(
             core: core, subscription: options.subscription(to: names), bounds: .sequence(bufferSize, keeping)
-        ) { item, _ in
+        ) { item in
             switch item {
             case .arrival(let arrival): .notification(arrival.notification)
             case .missed(let count, let name): .missed(count, name)
@@ -115,12 +115,11 @@ extension SharedNotificationCenter {
         _ names: Names, _ options: ObserverOptions, _ bounds: DeliveryBuffer.Bounds,
         read: @escaping @Sendable (Arrival) -> Value?
     ) -> ObservedSequence<Value> {
-        let onMissed = options.onMissed
-        return ObservedSequence(core: core, subscription: options.subscription(to: names), bounds: bounds) {
-            item, feed in
+        let onMissed = options.onMissed ?? { [core] in core.diagnostics.report(.missed($0, $1)) }
+        return ObservedSequence(core: core, subscription: options.subscription(to: names), bounds: bounds) { item in
             switch item {
             case .arrival(let arrival): return read(arrival)
-            case .missed(let count, let name): feed.reportMissed(count, name, to: onMissed)
+            case .missed(let count, let name): onMissed(count, name)
             case .reopened, .ended: break
             }
             return nil
@@ -131,7 +130,7 @@ extension SharedNotificationCenter {
         _ names: Names, _ options: ObserverOptions, _ bounds: DeliveryBuffer.Bounds,
         read: @escaping @Sendable (Arrival) -> Value?
     ) -> ObservedSequence<Delivery<Value>> {
-        ObservedSequence(core: core, subscription: options.subscription(to: names), bounds: bounds) { item, _ in
+        ObservedSequence(core: core, subscription: options.subscription(to: names), bounds: bounds) { item in
             switch item {
             case .arrival(let arrival): read(arrival).map { .message($0, arrival.envelope) }
             case .missed(let count, _): .missed(count)

@@ -15,7 +15,7 @@ extension SharedNotificationCenter {
         let subscription: Subscription
         let bounds: DeliveryBuffer.Bounds
         /// `nil`: the item is no element of this sequence.
-        let element: @Sendable (Item, Feed) -> Element?
+        let element: @Sendable (Item) -> Element?
         /// Receives each iteration's observation, for posts that return only after they have reached it.
         var settling: (@Sendable (Observation) -> Void)?
         /// Makes the state of an iteration whose elements depend on earlier ones; `element` is not called then.
@@ -31,46 +31,45 @@ extension SharedNotificationCenter {
         public func register() throws(SharedNotificationError) -> Iterator {
             try core.refuse(subscription)
             let reading = try reading?()
-            let feed = try Feed(observing: subscription, in: core, bounds: bounds)
+            let anchor = try core.observe(
+                subscription, onMissed: nil, bounds: bounds, notesArrivals: settling != nil, as: .pull)
+            settling?(anchor.observation)
             reading?.begin()
-            return Iterator(feed: feed, element: element, reading: reading)
+            return Iterator(anchor: anchor, element: element, reading: reading)
         }
 
         /// Starts to observe, as ``register()`` does. A failure is reported to
         /// ``SharedNotificationCenter/onDiagnostic``, and the iterator then yields nothing.
         public func makeAsyncIterator() -> Iterator {
-            guard reading == nil else {
-                do { return try register() } catch {
-                    core.diagnostics.report(.observerFailed(nil, error))
-                    return Iterator(feed: Feed(), element: element, reading: nil)
-                }
+            do { return try register() } catch {
+                core.diagnostics.report(.observerFailed(nil, error))
+                return Iterator(anchor: nil, element: element, reading: nil)
             }
-            let feed = Feed(core: core, subscription: subscription, bounds: bounds, notesArrivals: settling != nil)
-            if let settling, let observation = feed.observation { settling(observation) }
-            return Iterator(feed: feed, element: element, reading: nil)
         }
 
         /// One iteration, as ``ObservedSequence`` shows: it observes from its creation until its last copy is released.
         /// Copies share the elements: each element goes to one copy.
         public struct Iterator: AsyncIteratorProtocol, AsyncSequence, Sendable {
-            let feed: Feed
-            let element: @Sendable (Item, Feed) -> Element?
+            /// `nil`: observing could not start.
+            let anchor: ObservationAnchor?
+            let element: @Sendable (Item) -> Element?
             let reading: (any IterationReading<Element>)?
 
             /// The next element, as soon as there is one. `nil`: the task was cancelled or observing has failed; every
             /// later call returns `nil`, too.
             public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
-                guard let reading else {
-                    while let item = await feed.next(isolation: actor) {
-                        if let element = element(item, feed) { return element }
-                    }
-                    return nil
-                }
                 while true {
-                    if !Task.isCancelled, let element = reading.next() { return element }
-                    guard let item = await feed.next(isolation: actor) else { return nil }
-                    reading.take(item)
+                    if let reading, !Task.isCancelled, let element = reading.next() { return element }
+                    guard let item = await anchor?.next(isolation: actor) else { return nil }
+                    if let element = take(item) { return element }
                 }
+            }
+
+            /// The item's element. `nil`: there is none, or `reading` has the elements.
+            private func take(_ item: Item) -> Element? {
+                guard let reading else { return element(item) }
+                reading.take(item)
+                return nil
             }
 
             /// The next element, as soon as there is one, and those after it that wait already, `count` at most: fewer
@@ -93,22 +92,14 @@ extension SharedNotificationCenter {
             ) async -> [Element]? {
                 guard let first = await next(isolation: actor) else { return nil }
                 var elements = [first]
-                if let reading {
-                    while elements.count < count {
-                        if let element = reading.next() {
-                            elements.append(element)
-                        } else if let item = feed.waiting(1).first {
-                            reading.take(item)
-                        } else {
-                            break
-                        }
+                while elements.count < count {
+                    if let element = reading?.next() {
+                        elements.append(element)
+                        continue
                     }
-                } else {
-                    while elements.count < count {
-                        let items = feed.waiting(count - elements.count)
-                        if items.isEmpty { break }
-                        for item in items { if let element = element(item, feed) { elements.append(element) } }
-                    }
+                    let items = anchor?.observation.pullWaiting(reading == nil ? count - elements.count : 1) ?? []
+                    if items.isEmpty { break }
+                    elements += items.compactMap(take)
                 }
                 return elements
             }

@@ -291,9 +291,10 @@ struct SequenceTests {
         }
         let subscription = Subscription(names: [Track.name], start: .now, excludesOwn: false, isLossless: false)
         for number in 1...rounds {
-            let feed = Feed(core: test.center.core, subscription: subscription, bounds: .sequence(8, .newest))
-            let observation = try #require(feed.observation)
-            let task = Task { while await feed.next(isolation: nil) != nil {} }
+            let anchor = try test.center.core.observe(
+                subscription, onMissed: nil, bounds: .sequence(8, .newest), as: .pull)
+            let observation = anchor.observation
+            let task = Task { while await anchor.next(isolation: nil) != nil {} }
             while observation.dispatcher.lock.withLock({ observation.pulling.isEmpty }) { await Task.yield() }
             round.number.store(number, ordering: .releasing)
             for _ in 0..<(number / 64 % 64) * 16 { _ = round.number.load(ordering: .relaxed) }

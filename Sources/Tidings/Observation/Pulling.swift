@@ -1,36 +1,9 @@
-/// The source of an iterator's items: an observation whose items the iterator takes.
-final class Feed: Sendable {
-    private let anchor: ObservationAnchor?
+// How iterators take the items of an observation.
 
-    var observation: Observation? { anchor?.observation }
-
-    /// Starts to observe.
-    init(
-        observing subscription: Subscription, in core: CenterCore, bounds: DeliveryBuffer.Bounds,
-        notesArrivals: Bool = false
-    ) throws(SharedNotificationError) {
-        anchor = try core.observe(subscription, onMissed: nil, bounds: bounds, notesArrivals: notesArrivals, as: .pull)
-    }
-
-    /// Starts to observe. A failure is reported to the center's diagnostics, and the feed is then empty.
-    convenience init(
-        core: CenterCore, subscription: Subscription, bounds: DeliveryBuffer.Bounds, notesArrivals: Bool = false
-    ) {
-        do {
-            try self.init(observing: subscription, in: core, bounds: bounds, notesArrivals: notesArrivals)
-        } catch {
-            core.diagnostics.report(.observerFailed(nil, error))
-            self.init()
-        }
-    }
-
-    /// A feed without items.
-    init() { anchor = nil }
-
+extension ObservationAnchor {
     /// The next item. `nil`: the task was cancelled, or dispatching has ended.
     func next(isolation actor: isolated (any Actor)?) async -> Item? {
-        guard let anchor else { return nil }
-        let observation = anchor.observation
+        let observation = observation
         let item = await withTaskCancellationHandler {
             await withUnsafeContinuation(isolation: actor) { observation.pull($0) }
         } onCancel: {
@@ -40,15 +13,6 @@ final class Feed: Sendable {
         // that lock to resume this task. If `onCancel` ended that thread and waited for it, it would deadlock.
         if item == nil { observation.cancel(waiting: false) }
         return item
-    }
-
-    /// The items that wait already, `count` at most.
-    func waiting(_ count: Int) -> [Item] { anchor?.observation.pullWaiting(count) ?? [] }
-
-    /// Reports a loss to the given closure, or to the center's diagnostics if there is none.
-    func reportMissed(_ count: Int, _ name: SharedNotificationCenter.Name?, to handler: MissedHandler?) {
-        if let handler { return handler(count, name) }
-        anchor?.observation.diagnostics.report(.missed(count, name))
     }
 }
 
@@ -70,7 +34,7 @@ extension Observation {
     }
 
     /// Takes the items that wait, `count` at most.
-    fileprivate func pullWaiting(_ count: Int) -> [Item] {
+    func pullWaiting(_ count: Int) -> [Item] {
         guard !dispatcher.isForked else { return [] }
         let items = dispatcher.lock.withLock {
             var items: [Item] = []
