@@ -90,7 +90,9 @@ extension SharedNotificationCenter {
     public func state<Value: Decodable>(
         for name: Name, as type: Value.Type = Value.self
     ) throws(SharedNotificationError) -> Value? {
-        try posting.state(Value.self, name: name)
+        try posting.state(name: name) {
+            try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: $0), bytes: $1)
+        }
     }
 
     /// The bytes last set (or posted retained) for a name, in any format, as `setState(_:for:timeout:)` shows; `nil` if
@@ -126,7 +128,7 @@ extension SharedNotificationCenter {
         for key: Key<repeat each Argument>
     ) throws(SharedNotificationError) -> (repeat each Argument)? {
         try posting.state(
-            name: key.name, posted: PostedArguments<repeat each Argument>.self, as: (repeat each Argument).self,
+            name: key.name, as: (repeat each Argument).self, posted: PostedArguments<repeat each Argument>.self,
             needed: key.needed
         ) { format, bytes in try key.arguments(format: format, bytes: bytes) }
     }

@@ -96,13 +96,6 @@ final class PostingCore: Sendable {
         }
     }
 
-    func state<Value: Decodable>(_ type: Value.Type, name: Name) throws(SharedNotificationError) -> Value? {
-        link.lookAgain()
-        return try state(of: try publishers.publisher(for: name, subject: nil), name) {
-            try PayloadCoding.decode(type, format: PayloadCoding.Format(rawValue: $0), bytes: $1)
-        }
-    }
-
     func rawState(name: Name) throws(SharedNotificationError) -> RawPayload? {
         link.lookAgain()
         guard let (format, bytes) = try publishers.publisher(for: name, subject: nil).state() else { return nil }
@@ -114,15 +107,15 @@ final class PostingCore: Sendable {
     }
 
     /// - Parameters:
+    ///   - type: the one type that is read there; `nil`: values of any type.
     ///   - posted: the type that a key's arguments are posted as.
     ///   - needed: how many arguments a payload must have.
     func state<Value>(
-        name: Name, posted: Any.Type, as type: Value.Type, needed: @autoclosure () -> Int,
+        name: Name, as type: Any.Type? = nil, posted: Any.Type? = nil, needed: @autoclosure () -> Int? = nil,
         decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
     ) throws(SharedNotificationError) -> Value? {
         link.lookAgain()
-        let publisher = try publishers.publisher(
-            for: name, subject: nil, as: type, posted: posted, needed: needed())
+        let publisher = try publishers.publisher(for: name, subject: nil, as: type, posted: posted, needed: needed())
         return try state(of: publisher, name, decode: decode)
     }
 
