@@ -4,7 +4,7 @@
 #include "present.h"
 #include "steps.h"
 
-#define MOMENTS 60
+#define MOMENTS 20
 
 static pipe_pair ready;
 static tidings_center *center;
