@@ -723,7 +723,8 @@ void tidings_observer_interrupt(tidings_observer *observer);
 /// Returns a descriptor that is readable while `tidings_next` may have something to deliver, and for ever once the
 /// center has ended. For poll, epoll, Dispatch. Call `tidings_next` with time-out 0 until -EAGAIN, which makes the
 /// descriptor unreadable again. After any other error it stays readable: end the loop. The descriptor belongs to the
-/// observer: don't close or read it. Starts one helper thread.
+/// observer: don't close or read it. A loop that reads and closes its descriptors can have a duplicate of it (`dup`),
+/// if it calls `tidings_next` until -EAGAIN after each read. Starts one helper thread.
 /// Bound: constant. Never waits.
 int tidings_observer_descriptor(tidings_observer *observer, int *descriptor);
 

@@ -20,6 +20,9 @@ extension SharedNotificationCenter {
     /// With `poll` or `epoll`, level or edge triggered: when the descriptor is readable, call ``next()`` until it
     /// returns `nil`. If it throws, leave the loop. The descriptor stays readable, and the next call throws again.
     ///
+    /// A loop that reads and closes its descriptors, as SwiftNIO does, can have a duplicate (`dup`), if it calls
+    /// ``next()`` until it returns `nil` after each read. The package's folder `Examples/Servers` has such a program.
+    ///
     /// Promise:
     /// - the descriptor keeps its number and stays open while the object is alive, whatever posters and other observers
     ///   do. After the center has ended, the descriptor stays readable;
