@@ -1,0 +1,41 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Servers whose processes share a center. A separate package, because it builds SwiftNIO, Hummingbird and OpenCombine.
+//
+//     swift run Events 8080        a web page with server-sent events, which continue after a loss (Hummingbird)
+//     swift run Workers 8080       processes that share a port and a configuration (an event loop of SwiftNIO)
+//     swift run Publisher          a publisher for OpenCombine
+//
+// Start several of the first two, in any order, on one machine, as one user. ../Deployment has systemd units for them,
+// and a compose file and a pod of Kubernetes for Events. The article "Deploying" explains them.
+func product(_ name: String, _ package: String) -> Target.Dependency { .product(name: name, package: package) }
+
+let package = Package(
+    name: "tidings-servers",
+    dependencies: [
+        .package(name: "tidings", path: "../.."),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.0.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "Events",
+            dependencies: [
+                product("Tidings", "tidings"), product("Hummingbird", "hummingbird"),
+                product("HTTPTypes", "swift-http-types"), product("ServiceLifecycle", "swift-service-lifecycle"),
+            ]),
+        .executableTarget(
+            name: "Workers",
+            dependencies: [
+                product("Tidings", "tidings"), product("NIOCore", "swift-nio"), product("NIOPosix", "swift-nio"),
+                product("NIOHTTP1", "swift-nio"),
+            ]),
+        .executableTarget(
+            name: "Publisher", dependencies: [product("Tidings", "tidings"), product("OpenCombine", "OpenCombine")]),
+    ],
+    swiftLanguageModes: [.v6]
+)
