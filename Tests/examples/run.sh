@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The examples of servers: what they promise, with processes that are killed, and the files for their deployment.
+#
+#   Tests/examples/run.sh [SEED]     what CI runs, after `swift build`
+#   Tests/examples/run.sh --soak     ten minutes of server-sent events, while servers are killed
+set -euo pipefail
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
+build=$(swift build --show-bin-path)
+if [[ ${1:-} == --soak ]]; then exec Tests/examples/servers.py .build-servers/debug "$build" kills --seconds 600; fi
+seed=${1:-20261127}
+
+Tests/examples/deployment.py "$build"
+Tests/examples/prefork.py "$build" --seed "$seed"
+# They wait more than they compute.
+mutants=$(mktemp)
+trap 'cat "$mutants"; rm "$mutants"' EXIT
+Tests/examples/prefork.py "$build" --mutants >"$mutants" 2>&1 &
+# In a place of its own: the packages that it builds are no dependencies of Tidings.
+options=(--package-path Examples/Servers --scratch-path .build-servers --disable-index-store -Xswiftc -gline-tables-only)
+for product in Events Publisher Workers; do swift build "${options[@]}" --product "$product"; done
+Tests/examples/servers.py .build-servers/debug "$build" --seed "$seed"
+status=0
+Tests/examples/browser.py .build-servers/debug "$build" || status=$?
+[[ $status -eq 77 ]] || [[ $status -eq 0 ]]
+wait %1
