@@ -27,7 +27,7 @@ struct TidingsCommand: ParsableCommand {
         subcommands: [
             Demo.self, Post.self, Observe.self, Record.self, Replay.self, Request.self, Serve.self, State.self,
             Create.self, Centers.self, Stat.self, Top.self, Doctor.self, Remove.self, Bench.self, DemoExtension.self,
-            DemoPoster.self, BenchPeer.self, BenchJanitor.self,
+            DemoPoster.self, BenchPeer.self, BenchWorker.self, BenchJanitor.self,
         ])
 
     static func main() {
