@@ -5,32 +5,39 @@ import TidingsAdministration
 
 /// Reads a center for `tidings top`: counts posts all the time, on a thread of its own, and reads tables when asked.
 final class TopSampler: Sendable {
-    private let center: Center
-    private let counter: Center.TrafficCounter
+    private struct Tools: Sendable {
+        let center: Center
+        let counter: Center.TrafficCounter
+    }
+
+    /// `nil` after the end: then the center is closed, and this process is no participant any more.
+    private let tools: Locked<Tools?>
     private let slots: Int
     private let last: Locked<TopSnapshot>
     private let failure = Locked<SharedNotificationError?>(nil)
-    private let isOver = Locked(false)
+    private let hasEnded = DispatchSemaphore(value: 0)
 
     init(_ center: Center) throws(SharedNotificationError) {
-        let counter = try Center.TrafficCounter(of: center)
-        let first = try Self.snapshot(of: center, counter)
-        self.center = center
-        self.counter = counter
+        let tools = Tools(center: center, counter: try Center.TrafficCounter(of: center))
+        let first = try Self.snapshot(of: tools)
+        self.tools = Locked(tools)
         slots = first.statistics.slots
         last = Locked(first)
         Thread.detachNewThread { self.count() }
     }
 
-    /// Ends the thread, within 20 ms.
+    /// Ends the thread, within 20 ms, and closes the center. The process may exit at once afterwards: a participant
+    /// that did not close would count as one that died.
     func end() {
-        isOver.withLock { $0 = true }
+        guard tools.withLock({ $0.take() }) != nil else { return }
+        hasEnded.wait()
     }
 
     /// The time since the report before, or since this object was made.
     func report() throws -> TopReport {
         if let failure = failure.withLock({ $0 }) { throw failure }
-        let now = try Self.snapshot(of: center, counter)
+        guard let tools = tools.withLock({ $0 }) else { throw Failure("the view of the center has ended") }
+        let now = try Self.snapshot(of: tools)
         return last.withLock { last in
             defer { last = now }
             return TopReport(from: last, to: now)
@@ -40,24 +47,30 @@ final class TopSampler: Sendable {
     /// Counts until the center has ended. The pauses take a quarter of the time in which posters fill the ring at their
     /// latest rate, and at most 20 ms: a stream that begins suddenly may then lap the counter once.
     private func count() {
+        defer { hasEnded.signal() }
         var since = monotonicSeconds()
-        while !isOver.withLock({ $0 }) {
-            do throws(SharedNotificationError) {
-                let counted = try counter.count()
-                let now = monotonicSeconds()
-                let rate = Double(counted) / max(now - since, 1e-6)
-                since = now
-                let quarter = rate > 0 ? Double(slots) / 4 / rate : 1
-                usleep(UInt32(max(0.0001, min(0.02, quarter)) * 1e6))
-            } catch {
-                return failure.withLock { $0 = error }
-            }
+        while let counted = countOnce() {
+            let now = monotonicSeconds()
+            let rate = Double(counted) / max(now - since, 1e-6)
+            since = now
+            let quarter = rate > 0 ? Double(slots) / 4 / rate : 1
+            usleep(UInt32(max(0.0001, min(0.02, quarter)) * 1e6))
         }
     }
 
-    private static func snapshot(
-        of center: Center, _ counter: Center.TrafficCounter
-    ) throws(SharedNotificationError) -> TopSnapshot {
+    /// - Returns: how many notifications were counted; `nil`: this object or the center has ended.
+    private func countOnce() -> Int? {
+        guard let counter = tools.withLock({ $0?.counter }) else { return nil }
+        do throws(SharedNotificationError) {
+            return try counter.count()
+        } catch {
+            failure.withLock { $0 = error }
+            return nil
+        }
+    }
+
+    private static func snapshot(of tools: Tools) throws(SharedNotificationError) -> TopSnapshot {
+        let center = tools.center
         let participants = try center.participants
         var activities: [Int32: ProcessActivity] = [:]
         for one in participants where one.isAlive && activities[one.pid] == nil {
@@ -70,7 +83,7 @@ final class TopSampler: Sendable {
         let (statistics, names) = (try center.statistics, try center.observedNames)
         return TopSnapshot(
             center: center.name, seconds: monotonicSeconds(), statistics: statistics, participants: participants,
-            names: names, traffic: counter.take(), activities: activities)
+            names: names, traffic: tools.counter.take(), activities: activities)
     }
 }
 

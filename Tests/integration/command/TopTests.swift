@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Testing
 import Tidings
+import TidingsAdministration
 
 @testable import tidings
 
@@ -42,7 +43,8 @@ struct TopTests {
     @Test(.timeLimit(.minutes(10)))
     func printsRatesAsJSON() async throws {
         let directory = try CenterDirectory()
-        let poster = Poster(try directory.center(), "com.example.a")
+        let center = try directory.center()
+        let poster = Poster(center, "com.example.a")
         let observer = try await observe("com.example.a", in: directory)
         let report = try await once(in: directory)
         #expect(report["center"] as? String == "default")
@@ -57,6 +59,8 @@ struct TopTests {
         #expect(process(observer.process.pid, in: report)["postsPerSecond"] as? Double == 0)
         let processes = report["processes"] as? [[String: Any]] ?? []
         #expect(processes.filter { $0["isOwn"] as? Bool == true }.count == 1)
+        // The command has closed the center, so its participant is not one that died.
+        #expect(try center.participants.map(\.pid).sorted() == [getpid(), observer.process.pid].sorted())
         withExtendedLifetime(poster) {}
     }
 
