@@ -69,6 +69,9 @@ struct Top: ParsableCommand {
 
     func run() throws {
         if format == .pretty, !once, let screen = TopScreen() { return try show(on: screen) }
+        #if MUTANT_TOP_CREATES  // Found by: command refusesWhatItCantDo
+            if isMutant("TOP_CREATES") { _ = try options.open() }
+        #endif
         let finish = Finish()
         finish.includeSignals()
         let sampler = try TopSampler(options.openToLook())
@@ -77,6 +80,12 @@ struct Top: ParsableCommand {
         repeat {
             guard finish.wait(seconds: seconds) == nil else { return }
             let report = try sampler.report()
+            #if MUTANT_TOP_WRITES_ON  // Found by: command endsWithTheProgramThatReads
+                if isMutant("TOP_WRITES_ON") {
+                    try? Terminal.print(report.json)
+                    continue
+                }
+            #endif
             if format == .json {
                 try Terminal.print(report.json)
             } else {

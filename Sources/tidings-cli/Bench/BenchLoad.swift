@@ -140,6 +140,9 @@ struct BenchLoad {
         let processes = roles.indices.map { place in
             var result = bench_result()
             bench_board_result(board, UInt32(place), &result)
+            #if MUTANT_BENCH_RESULT_OF_ANOTHER  // Found by: command eachNotificationIsDeliveredOrMissed
+                if isMutant("BENCH_RESULT_OF_ANOTHER") { bench_board_result(board, UInt32(roles.count - 1), &result) }
+            #endif
             bench_board_latency(board, UInt32(place), latency.histogram)
             let count = Double(result.notifications)
             return Process(

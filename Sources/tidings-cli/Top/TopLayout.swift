@@ -156,6 +156,11 @@ struct TopLayout {
         {
             shown.removeAll { $0 == out }
         }
+        #if MUTANT_TOP_NARROW_DROPS_POSTS  // Found by: command fitsIn20ColumnsAnd5Lines
+            if isMutant("TOP_NARROW_DROPS_POSTS"), width < 30 {
+                shown.removeAll { columns[$0].title == TopColumns.posts }
+            }
+        #endif
         let rest = max(0, width - needed())
         let wide = shown.first { columns[$0].isText }
         var (start, result) = (0, [(Int, (start: Int, width: Int))]())

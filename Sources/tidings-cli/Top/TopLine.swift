@@ -65,6 +65,9 @@ extension String {
 
     /// The text, or its beginning and "…" if it has more columns.
     func clipped(to limit: Int) -> String {
+        #if MUTANT_TOP_COLUMN_TOO_MANY  // Found by: command fitsInEachSize
+            if isMutant("TOP_COLUMN_TOO_MANY"), limit > 0, columns == limit + 1 { return self }
+        #endif
         guard columns > limit else { return self }
         guard limit > 0 else { return "" }
         var (result, width) = ("", 0)

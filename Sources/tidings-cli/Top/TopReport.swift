@@ -33,7 +33,7 @@ struct TopReport: Encodable, Equatable {
             /// Stopped by a signal or a debugger.
             case stopped
             /// A lossless observer is at least 15/16 of the ring behind: posters wait for it, or soon will. It
-            /// publishes its position every sixteenth of the ring.
+            /// publishes its position every sixteenth of the ring, or more often.
             case full
             /// Its main thread sleeps, and it used no processor time in the interval.
             case asleep
@@ -103,6 +103,9 @@ extension TopReport {
         let perSecond = (seen > 0 ? (seen + missed) / seen : 1) / seconds
         postsPerSecond = seen > 0 ? seen * perSecond : missed / seconds
         bytesPerSecond = Double(now.traffic.bytes) * perSecond
+        #if MUTANT_TOP_LOSS_NOT_IN_RATES  // Found by: command twoSnapshotsMakeRates
+            if isMutant("TOP_LOSS_NOT_IN_RATES") { bytesPerSecond = Double(now.traffic.bytes) / seconds }
+        #endif
         processes = Self.processes(from: before, to: now, seconds: seconds, perSecond: perSecond)
         names = Self.names(of: now, perSecond: perSecond)
         deliveriesPerSecond = names.filter { !$0.isPrefix }.reduce(0) { $0 + $1.deliveriesPerSecond }
@@ -127,7 +130,12 @@ extension TopReport {
             let members = living.isEmpty ? group : living
             let lossless = members.reduce(0) { $0 + $1.observersLossless }
             let behind = lossless > 0 ? members.map(\.behind).max() : nil
-            let isFull = (behind ?? 0) >= now.statistics.slots / 16 * 15
+            #if MUTANT_TOP_FULL_NEVER  // Found by: command reportsALosslessObserverThatHoldsPostersBack
+                let full = isMutant("TOP_FULL_NEVER") ? .max : now.statistics.slots / 16 * 15
+            #else
+                let full = now.statistics.slots / 16 * 15
+            #endif
+            let isFull = (behind ?? 0) >= full
             let activity = living.isEmpty ? nil : now.activities[identity.pid]
             let used = activity.flatMap { activity in
                 before.activities[identity.pid].map { max(0, activity.processorTime - $0.processorTime) / seconds }
@@ -158,6 +166,9 @@ extension TopReport {
         isAlive: Bool, isReader: Bool, isFull: Bool, _ activity: ProcessActivity?, _ used: Double?
     ) -> Process.Activity {
         if !isAlive { return .ended }
+        #if MUTANT_TOP_STOPPED_SLEEPS  // Found by: command tellsTheStatesOfProcesses
+            if isMutant("TOP_STOPPED_SLEEPS"), activity?.state == "T" { return .asleep }
+        #endif
         switch activity?.state {
         case "T", "t": return .stopped
         case "Z", "X": return .ended
@@ -188,6 +199,9 @@ extension TopReport {
             let bytes = Double(count.bytes) * perSecond
             let own = observers[count.name] ?? [:]
             var deliveries = own[nil] ?? 0
+            #if MUTANT_TOP_SUBJECTS_FORGOTTEN  // Found by: command twoSnapshotsMakeRates
+                if isMutant("TOP_SUBJECTS_FORGOTTEN") { deliveries = own.values.reduce(0, +) }
+            #endif
             if let subject = count.subject { deliveries += own[subject] ?? 0 }
             for prefix in prefixes
             where (prefix.subject == nil || prefix.subject == count.subject)

@@ -75,6 +75,9 @@ final class TopScreen: @unchecked Sendable {
     /// Gives the terminal back as it was. Does nothing if that was done.
     func leave() {
         guard endModes() else { return }
+        #if MUTANT_TOP_SCREEN_KEPT  // Found by: command controlCGivesTheTerminalBack
+            if isMutant("TOP_SCREEN_KEPT") { return }
+        #endif
         let bytes = Array("\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l".utf8)
         // A terminal that is gone needs nothing.
         try? Terminal.write(bytes)
@@ -103,6 +106,14 @@ final class TopScreen: @unchecked Sendable {
     func draw(_ lines: [TopLine], size: Size) throws {
         // After the last column, the sequence would clear that column.
         let texts = lines.map { $0.escaped(colours: hasColours) + ($0.width < size.width ? "\u{1B}[K" : "") }
+        #if MUTANT_TOP_LINES_LEFT  // Found by: command aResizeDuringARedrawLeavesNothing
+            if isMutant("TOP_LINES_LEFT") {
+                let texts = lines.map { $0.escaped(colours: hasColours) }
+                try Terminal.write(Self.frame(texts, over: size == shownSize ? shown : []))
+                (shown, shownSize) = (texts, size)
+                return
+            }
+        #endif
         let bytes = Self.frame(texts, over: size == shownSize ? shown : nil)
         (shown, shownSize) = (texts, size)
         if !bytes.isEmpty { try Terminal.write(bytes) }
@@ -112,6 +123,9 @@ final class TopScreen: @unchecked Sendable {
     ///
     /// - Parameter shown: the lines on the screen; `nil`: not known, so the screen is cleared.
     static func frame(_ lines: [String], over shown: [String]?) -> [UInt8] {
+        #if MUTANT_TOP_EACH_LINE_WRITTEN  // Found by: command framesHaveOnlyWhatChanged
+            let shown = isMutant("TOP_EACH_LINE_WRITTEN") ? nil : shown
+        #endif
         var text = shown == nil ? "\u{1B}[0m\u{1B}[2J" : ""
         let known = shown ?? []
         for (row, line) in lines.enumerated() where row >= known.count || known[row] != line {

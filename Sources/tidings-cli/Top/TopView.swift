@@ -30,6 +30,12 @@ struct TopView: Equatable {
 
     /// - Parameter page: how many rows of the focused table the screen shows.
     mutating func handle(_ key: TopKey, page: Int = 10) -> Outcome {
+        #if MUTANT_TOP_QUITS_WHILE_TYPING  // Found by: command keysFilter
+            if isMutant("TOP_QUITS_WHILE_TYPING"), key == .character("q") { return .quit }
+        #endif
+        #if MUTANT_TOP_PAGE_OF_TEN  // Found by: command keysScroll
+            let page = isMutant("TOP_PAGE_OF_TEN") ? 10 : page
+        #endif
         if isTyping, edit(with: key) { return .draw }
         switch key {
         case .interrupt, .character("q"), .character("Q"): return .quit

@@ -1,4 +1,5 @@
 import CTidingsBench
+import ChildProcesses
 import Foundation
 import Glibc
 import Testing
@@ -104,6 +105,18 @@ struct BenchLoadTests {
         expectEqual(await bench.ending(), signal == SIGKILL ? -SIGKILL : 1)
         // The output ends when all processes that inherited it have ended.
         _ = await bench.errors.all()
+        #expect(directory.files.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func endsWithTheProgramThatReads() async throws {
+        let directory = try CenterDirectory()
+        let pipe = try PipeEnds()
+        close(pipe.reading)
+        let bench = try Invocation(
+            ["bench", "throughput", "--payload", "64,128", "--duration", "100ms"], in: directory, output: pipe.writing)
+        close(pipe.writing)
+        expectEqual(await bench.ending(), 0)
         #expect(directory.files.isEmpty)
     }
 

@@ -87,6 +87,7 @@ struct TopTests {
         stopped.send(SIGCONT)
     }
 
+    /// Fails if the process is shown as one that merely sleeps, while posts fail because of it.
     @Test(.timeLimit(.minutes(10)))
     func reportsALosslessObserverThatHoldsPostersBack() async throws {
         let directory = try CenterDirectory()
@@ -97,7 +98,7 @@ struct TopTests {
         let own = process(getpid(), in: try await once(in: directory))
         let behind = own["behind"] as? Int ?? 0
         #expect(own["observersLossless"] as? Int == 1 && behind > 128 && behind <= 256)
-        #expect((own["activity"] as? String == "full") == (behind >= 240), "\(own)")
+        #expect(own["activity"] as? String == "full", "\(own)")
         for _ in 0...count { mayReturn.signal() }
         token.cancel()
     }
@@ -171,10 +172,10 @@ struct TopTests {
         #expect(lines.contains { $0.hasPrefix("/b") }, "\(lines)")
         try tmux.press("Escape")
         lines = try await tmux.screen { $0.contains { $0.hasPrefix("com.example.a ") } }
-        try tmux.resize(width: 20, height: 5)
+        try tmux.resize(20, 5)
         lines = try await tmux.screen { $0.count <= 6 && $0.contains { $0.hasPrefix("q quit") } }
         #expect(lines.contains { $0.hasPrefix("NAME        ↓POSTS/S") }, "\(lines)")
-        try tmux.resize(width: 80, height: 24)
+        try tmux.resize(80, 24)
         try tmux.press("q")
         lines = try await tmux.screen { $0.contains("ended with 0") }
         // The text of the screen before is back, and none of this one is left.
@@ -191,21 +192,25 @@ struct TopTests {
         let tmux = try Tmux(command, in: directory, width: 80, height: 24)
         _ = try await tmux.screen { $0.contains { $0.hasPrefix("com.example.a ") } }
         var random = SystemRandomNumberGenerator()
-        for _ in 0..<50 {
-            try tmux.resize(
-                width: .random(in: 10...120, using: &random), height: .random(in: 2...40, using: &random))
-            // Each key draws the screen.
-            try tmux.press("r", "Tab")
-        }
-        try tmux.resize(width: 80, height: 24)
         func isWhole(_ lines: [String]) -> Bool {
             lines.first?.contains(" posts/s") == true && lines.count >= 24 && lines[23].hasPrefix("q quit")
                 && lines.filter { $0.contains("POSTS/S") }.count == 2
                 && lines.filter { $0.hasPrefix("com.example.a ") }.count == 1
                 && lines.filter { $0.contains("q quit") }.count == 1
         }
-        let lines = try await tmux.screen(where: isWhole)
-        #expect(isWhole(lines), "\(lines)")
+        for _ in 0..<5 {
+            for _ in 0..<10 {
+                try tmux.resize(.random(in: 10...120, using: &random), .random(in: 2...40, using: &random))
+                // Each key draws the screen.
+                try tmux.press("r", "Tab")
+            }
+            // What a low screen has in its last line is in the middle of a high one.
+            try tmux.resize(30, 9)
+            _ = try await tmux.screen { $0.count >= 9 && $0[8].hasPrefix("q quit") }
+            try tmux.resize(80, 24)
+            let lines = try await tmux.screen(where: isWhole)
+            #expect(isWhole(lines), "\(lines)")
+        }
         try tmux.press("q")
         let last = try await tmux.screen { $0.contains("ended with 0") }
         #expect(last.contains("ended with 0"), "\(last)")

@@ -41,7 +41,7 @@ final class Tmux: Sendable {
         try run(["send-keys"] + keys)
     }
 
-    func resize(width: Int, height: Int) throws {
+    func resize(_ width: Int, _ height: Int) throws {
         try run(["resize-window", "-x", "\(width)", "-y", "\(height)"])
     }
 
