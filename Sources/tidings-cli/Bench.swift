@@ -1,44 +1,34 @@
 // The command `tidings bench`.
 import ArgumentParser
-import Foundation
 
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Measure the speed of Tidings on this machine, and compare it with the machine's limits.",
+        abstract: "Measure the speed of Tidings on this machine.",
         discussion: """
-            Each row compares a time with its limit: the time that processor and kernel need for the same work without \
-            a library. Both are measured alternately, on two processors (the second and third, if there are three), in \
-            a temporary directory. A run takes about ten seconds. Run it on an idle machine: it reports if the limits \
-            themselves were unsteady. Benchmarks/README.md describes the rows.
+            Without a subcommand: the ratios of ten operations to the machine's limits, in ten seconds. "throughput" \
+            and "latency" run real processes, and print what they reach and what it costs them. Run them on an idle \
+            machine, and from a release build: swift run -c release tidings bench. All files are in a temporary \
+            directory, which is removed also if the benchmark is killed.
 
               tidings bench
-              tidings bench --json | jq '{row, ratio}'
-            """)
+              tidings bench throughput --posters 2 --observers 4 --payload 64,4KiB,1MiB
+              tidings bench latency --rate 1000
+            """,
+        subcommands: [BenchRatios.self, BenchThroughput.self, BenchLatency.self],
+        defaultSubcommand: BenchRatios.self)
+}
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+/// What kind of build measures.
+enum BenchBuild {
+    #if DEBUG
+        static let isDebug = true
+    #else
+        static let isDebug = false
+    #endif
 
-    @Option(help: ArgumentHelp("The number of rounds. Each round measures the limit and Tidings.", visibility: .hidden))
-    var rounds = 9
-
-    @Option(help: ArgumentHelp("Divide the number of samples by this number: for tests.", visibility: .hidden))
-    var shorter = 1
-
-    @Flag(help: ArgumentHelp("Start the second process, then wait for a signal: for tests.", visibility: .hidden))
-    var hold = false
-
-    func validate() throws {
-        guard rounds >= 1, shorter >= 1 else { throw ValidationError("--rounds and --shorter must be at least 1.") }
-    }
-
-    func run() throws {
-        let stage = try BenchStage()
-        defer { stage.tearDown() }
-        let machine = try BenchMachine(stage: stage, rounds: rounds, shorter: shorter)
-        if hold { try machine.hold() }
-        let table = BenchTable(machine, json: json)
-        try table.printHead()
-        for row in BenchRow.all where machine.isPair || !row.needsTwo { try table.show(try row.measure(on: machine)) }
-        try table.printFoot(leftOut: machine.isPair ? [] : BenchRow.all.filter(\.needsTwo))
+    /// Reports a debug build on standard error, and how to run another one.
+    static func report() {
+        guard isDebug else { return }
+        Terminal.note("this is a debug build, which is several times slower; use swift run -c release tidings bench")
     }
 }

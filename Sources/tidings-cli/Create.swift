@@ -69,6 +69,9 @@ struct Create: ParsableCommand {
     }
 
     func run() throws {
+        #if MUTANT_SIZE_NOT_PASSED_ON  // Found by: command createsWithSizesAndMode
+            let participants = isMutant("SIZE_NOT_PASSED_ON") ? nil : self.participants
+        #endif
         _ = try Center(
             named: center,
             configuration: .init(

@@ -261,6 +261,9 @@ struct Observe: ParsableCommand {
         // A reader cannot register prefixes by which posters would wake it. It observes all names, and filters here.
         let isFiltered = isReadOnly && !selection.prefixes.isEmpty
         let start = start(in: center)
+        #if MUTANT_OBSERVE_NOT_LOSSLESS  // Found by: command losslessMissesNothing
+            let lossless = !isMutant("OBSERVE_NOT_LOSSLESS") && self.lossless
+        #endif
         let token = try center.addObserver(
             forNames: .init(isFiltered ? nil : selection.names, prefixes: selection.prefixes),
             options: .init(
@@ -270,6 +273,9 @@ struct Observe: ParsableCommand {
                 onMissed: { count, name in
                     guard !finish.hasEnded else { return }
                     if let counts { return counts.countMissed(count) }
+                    #if MUTANT_LOSS_NOT_IN_THE_STREAM  // Found by: command jsonSaysWhereNotificationsWereMissed
+                        if isMutant("LOSS_NOT_IN_THE_STREAM") { return }
+                    #endif
                     printer.note(NotificationText.missed(count, of: name?.rawValue))
                     let of = name.map { " of \($0)" } ?? (isFiltered ? " of any name" : "")
                     Terminal.note("missed \(counted(count, "notification"))\(of)")
@@ -291,10 +297,18 @@ struct Observe: ParsableCommand {
 
     /// Where the observer starts, and the earliest time of a notification that it prints.
     private func start(in center: Center) -> (position: Center.Start, time: UInt64) {
+        #if MUTANT_SINCE_COUNTS_ITSELF  // Found by: command startsAfterASequence
+            if isMutant("SINCE_COUNTS_ITSELF"), case .sequence(let sequence) = since {
+                return (.after(sequence - 1, in: center.incarnation), 0)
+            }
+        #endif
         switch since {
         case nil: return (from == .oldest ? .oldest : .now, 0)
         case .sequence(let sequence): return (.after(sequence, in: center.incarnation), 0)
         case .seconds(let seconds):
+            #if MUTANT_SINCE_LENGTH_IGNORED  // Found by: command startsALengthOfTimeAgo
+                if isMutant("SINCE_LENGTH_IGNORED") { return (.oldest, 0) }
+            #endif
             let now = Date().timeIntervalSince1970
             return (.oldest, UInt64(max(0, now - seconds) * 1e9))
         }

@@ -139,6 +139,12 @@ struct Post: ParsableCommand {
     private func post(_ line: PostedLine, to center: Center) throws {
         let observers =
             try verbose || requireObserver ? center.observers(of: Center.Name(line.name), subject: line.subject) : 0
+        #if MUTANT_POSTED_UNOBSERVED  // Found by: command withoutAnObserverTheStatusIs3
+            if isMutant("POSTED_UNOBSERVED") {
+                _ = try line.post(to: center, timeout: timeout)
+                return
+            }
+        #endif
         if requireObserver, observers == 0 { throw try unobserved(line.name) }
         let sequence = try line.post(to: center, timeout: timeout)
         guard verbose else { return }
@@ -159,6 +165,9 @@ struct Post: ParsableCommand {
                     omitted += try post(json: Array(line), to: center) ? 0 : 1
                 }
             } catch let error as Failure {
+                #if MUTANT_BAD_LINE_SKIPPED  // Found by: command aBadLineEndsThePosts
+                    if isMutant("BAD_LINE_SKIPPED") { continue }
+                #endif
                 throw Failure("can't post line \(lines.number) of standard input: \(error)")
             } catch let error as SharedNotificationError {
                 throw Failure("\(error.line) (line \(lines.number) of standard input)")
@@ -208,6 +217,9 @@ extension Center {
     /// of the name and of its prefixes. Observers of all names, and readers, are not listed.
     fileprivate func observers(of name: Name, subject: String?) throws(SharedNotificationError) -> Int {
         try observedNames.filter { observed in
+            #if MUTANT_PREFIXES_NOT_COUNTED  // Found by: command verboseCountsObserversOfTheNameAndItsPrefixes
+                if isMutant("PREFIXES_NOT_COUNTED"), observed.isPrefix { return false }
+            #endif
             let bytes = observed.name.rawValue.utf8
             let fits =
                 observed.isPrefix ? name.rawValue.utf8.starts(with: bytes.dropLast()) : observed.name == name

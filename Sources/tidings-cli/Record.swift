@@ -52,6 +52,9 @@ struct Record: ParsableCommand {
     func run() throws {
         let finish = Finish()
         finish.includeSignals()
+        #if MUTANT_RECORDER_CREATES  // Found by: command theLastLapIsReadableAfterAllProcessesHaveDied
+            if isMutant("RECORDER_CREATES") { _ = try options.open() }
+        #endif
         let center = try from == .oldest ? options.openExisting() : options.open()
         let what = file == "-" ? "standard output" : file.printable
         let descriptor = try openFile(what)
@@ -66,6 +69,9 @@ struct Record: ParsableCommand {
                 from: from == .oldest ? .oldest : .now,
                 onMissed: { count, name in
                     missed.withLock { $0 += min(count, .max - $0) }
+                    #if MUTANT_GAP_NOT_RECORDED  // Found by: command gapsAreRecordedAndReported
+                        if isMutant("GAP_NOT_RECORDED") { return }
+                    #endif
                     output.print(RecordingFormat.gap(count, of: name?.rawValue), counts: false)
                 }),
             using: { notification in
@@ -89,6 +95,9 @@ struct Record: ParsableCommand {
 
     private func openFile(_ what: String) throws -> Int32 {
         if file == "-" { return STDOUT_FILENO }
+        #if MUTANT_RECORDING_REPLACED  // Found by: command aFileIsReplacedWithForceOnly
+            let force = force || isMutant("RECORDING_REPLACED")
+        #endif
         let descriptor = Glibc.open(file, O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0o600)
         if descriptor >= 0 { return descriptor }
         if errno == EEXIST { throw Failure("can't record to \(what): it exists; choose another file, or use --force") }

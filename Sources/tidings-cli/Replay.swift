@@ -111,6 +111,9 @@ struct Pace {
             first = (postedAt, now)
             return 0
         }
+        #if MUTANT_CLOCK_GOES_ON_ONLY  // Found by: command aReplayKeepsDistancesInTime
+            if isMutant("CLOCK_GOES_ON_ONLY") { return postedAt > first.postedAt ? 0 : 1 }
+        #endif
         guard postedAt > first.postedAt else { return 0 }
         let due = Double(postedAt - first.postedAt) / 1e9 / factor
         return max(0, due - (now - first.moment) / .seconds(1))

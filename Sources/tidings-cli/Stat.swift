@@ -170,6 +170,12 @@ private struct Picture: Encodable {
             "participants  \(participants.count.grouped) of \(participantLimit.grouped)",
         ]
         for participant in participants {
+            #if MUTANT_ENDED_CALLED_DEAD  // Found by: command statListsAParticipantWhoseProcessEndedAsEnded
+                if isMutant("ENDED_CALLED_DEAD"), !participant.isAlive {
+                    lines.append("  pid \(participant.pid), dead")
+                    continue
+                }
+            #endif
             let state = participant.isOwn ? "this command" : participant.isAlive ? "alive" : "ended"
             lines.append(
                 "  pid \(participant.pid), uid \(participant.uid), \(participant.executable.printable), \(state), "

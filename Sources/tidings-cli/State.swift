@@ -118,6 +118,11 @@ struct State: ParsableCommand {
             let center = try options.openToRead()
             let selection = NameSelection(names.isEmpty ? nil : names)
             let retained = try center.observedNames.filter { $0.isRetained && !$0.isPrefix }.map(\.name)
+            #if MUTANT_EACH_NAME_LISTED  // Found by: command stateListAndClear
+                if isMutant("EACH_NAME_LISTED"), let other = try center.observedNames.first(where: { !$0.isRetained }) {
+                    try Terminal.print("\(other.name) null")
+                }
+            #endif
             for name in retained.filter(selection.includes).sorted(by: { $0.rawValue < $1.rawValue }) {
                 // Cleared after it was listed.
                 guard let value = try center.rawState(for: name) else { continue }
@@ -170,6 +175,11 @@ struct State: ParsableCommand {
                         defer { last = value }
                         return value != last
                     }
+                    #if MUTANT_EACH_DELIVERY_SHOWN  // Found by: command stateWatchPrintsChanges
+                        if isMutant("EACH_DELIVERY_SHOWN"), !isNew {
+                            lines.print(Array((value?.json.printable ?? "null").utf8))
+                        }
+                    #endif
                     if isNew { lines.print(Array((value?.json.printable ?? "null").utf8)) }
                 } catch {
                     // Other processes replaced the value each time it was copied. Each of them notifies.

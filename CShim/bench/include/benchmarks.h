@@ -86,7 +86,7 @@ void bench_peer_futex(bench_arena *arena, uint64_t hold_ns);
 int bench_limit_ring(bench_arena *arena, uint32_t slots, uint32_t ahead, uint64_t *samples, int count, int batch);
 void bench_peer_ring(bench_arena *arena, uint32_t slots, uint32_t ahead);
 
-// MARK: Tidings through its C API (post.c, pingpong.c, lossless.c, syscalls.c)
+// MARK: Tidings through its C API (post.c, pingpong.c, lossless.c)
 
 typedef struct bench_poster bench_poster;
 
@@ -127,6 +127,71 @@ int bench_peer_call(bench_arena *arena, const char *center, uint32_t spin_ns);
 /// most `many` taken, in one call: 64 at most, and a divisor of `batch`.
 int bench_lossless(bench_arena *arena, const char *center, uint64_t *samples, int count, int batch, int many);
 int bench_peer_lossless(bench_arena *arena, const char *center, int many);
+
+// MARK: Histograms of durations (histogram.c)
+
+/// How often a duration occurred, in the manner of HdrHistogram: a duration in nanoseconds is kept with an error of at
+/// most 1/64.
+typedef struct bench_histogram bench_histogram;
+
+int bench_histogram_create(bench_histogram **histogram);
+void bench_histogram_free(bench_histogram *histogram);
+void bench_histogram_add(bench_histogram *histogram, uint64_t ns);
+void bench_histogram_merge(bench_histogram *into, const bench_histogram *from);
+/// How many durations it has.
+uint64_t bench_histogram_total(const bench_histogram *histogram);
+/// The longest, exactly.
+uint64_t bench_histogram_most(const bench_histogram *histogram);
+/// The duration that this part of all does not exceed: 0.5 for the median. 0: it has none.
+uint64_t bench_histogram_at(const bench_histogram *histogram, double part);
+/// How many durations are below that one.
+uint64_t bench_histogram_below(const bench_histogram *histogram, uint64_t ns);
+
+// MARK: Loads of several processes (load.c)
+
+#define BENCH_WORKERS_MAX 128u
+
+/// The counts of the processes of a load, which the runner and they map.
+typedef struct bench_board bench_board;
+
+/// What a process of a load does.
+typedef struct bench_load {
+    size_t size;       ///< of each payload: at least 16 bytes
+    uint64_t gap_ns;   ///< from one post or call to the next; 0: as fast as possible
+    uint32_t sampled;  ///< one of so many posts carries its time
+    bool lossless;
+    int64_t spin_ns;  ///< of receivers, as for `tidings_observer_spin`; -1: as they do by themselves
+} bench_load;
+
+/// The counts of one process, which may be at work. The times are set at its end, from the begin of the load on.
+typedef struct bench_result {
+    uint64_t notifications;  ///< posted, received, called or answered
+    uint64_t missed;
+    uint64_t refused;  ///< posts that were refused, because a lossless observer held them back
+    uint64_t elapsed_ns;
+    uint64_t processor_ns;  ///< of all threads of the process
+} bench_result;
+
+int bench_board_open(const char *path, bool create, uint32_t workers, bench_board **board);
+void bench_board_close(bench_board *board);
+/// How many processes are ready to begin.
+uint32_t bench_board_ready(bench_board *board);
+void bench_board_begin(bench_board *board);
+/// Posters and callers end. Callers end a server: there is one server, and one caller.
+void bench_board_stop(bench_board *board);
+void bench_board_result(bench_board *board, uint32_t worker, bench_result *result);
+/// Adds the latencies that the process measured. After its end.
+void bench_board_latency(bench_board *board, uint32_t worker, bench_histogram *into);
+
+/// The processes of a load. `worker` is the process's place on the board.
+int bench_load_post(bench_board *board, uint32_t worker, const char *center, const bench_load *load);
+int bench_load_observe(bench_board *board, uint32_t worker, const char *center, const bench_load *load);
+int bench_load_call(bench_board *board, uint32_t worker, const char *center, const bench_load *load);
+int bench_load_serve(bench_board *board, uint32_t worker, const char *center, const bench_load *load);
+/// After the posters have ended: observers end when they have received everything.
+int bench_load_end(const char *center);
+
+// MARK: System calls (syscalls.c)
 
 /// Posts that often and returns how many system calls that took; they are refused with ENOSYS by a seccomp filter, so
 /// this process is good for nothing else afterwards. -ENOTSUP where there is no seccomp.

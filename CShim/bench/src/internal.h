@@ -51,6 +51,13 @@ static inline bool bench_check(const bench_message *message, uint64_t number) {
     return difference == 0;
 }
 
+#define BENCH_HISTOGRAM_COUNTS 2304u  // 128, and 64 for each of 34 powers of two
+
+struct bench_histogram {
+    uint64_t total, most;
+    uint64_t counts[BENCH_HISTOGRAM_COUNTS];
+};
+
 uint64_t bench_monotonic_ns(void);
 long bench_futex_wait(_Atomic uint32_t *word, uint32_t value);
 long bench_futex_wake(_Atomic uint32_t *word);

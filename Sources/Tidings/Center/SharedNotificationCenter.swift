@@ -147,4 +147,10 @@ public final class SharedNotificationCenter: Sendable {
         let handle = core.handle
         return try withExtendedLifetime(handle) { () throws(Failure) in try body(handle.center) }
     }
+
+    /// The open center of the C library, and the object that keeps it open. For TidingsAdministration.
+    package var openCenter: (center: OpaquePointer, keeper: any AnyObject & Sendable) {
+        let handle = core.handle
+        return (handle.center, handle)
+    }
 }

@@ -13,6 +13,9 @@ struct BenchJanitor: ParsableCommand {
         setsid()
         for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
         guard mkdir(directory, 0o700) == 0 else { throw Failure("can't make \(directory)", errno: errno) }
+        #if MUTANT_BENCH_DIRECTORY_LEFT  // Found by: command leavesNothingWhenItEndsEarly
+            let directory = isMutant("BENCH_DIRECTORY_LEFT") ? self.directory + ".other" : self.directory
+        #endif
         defer { try? FileManager.default.removeItem(atPath: directory) }
         // If no process reads this any more, the next read ends as well.
         _ = withUnsafeBytes(of: UInt8(1)) { Terminal.writeAll($0, to: STDOUT_FILENO) }

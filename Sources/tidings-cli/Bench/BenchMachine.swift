@@ -94,7 +94,7 @@ func check(_ code: Int32, _ what: String) throws {
     throw sentence.isEmpty ? Failure(what, errno: -code) : Failure("\(what): \(sentence)")
 }
 
-private func withCStrings<Result>(_ strings: [String], _ body: ([UnsafePointer<CChar>?]) -> Result) -> Result {
+func withCStrings<Result>(_ strings: [String], _ body: ([UnsafePointer<CChar>?]) -> Result) -> Result {
     let copies = strings.map { strdup($0) }
     defer { for copy in copies { free(copy) } }
     return body(copies.map { UnsafePointer($0) } + [nil])

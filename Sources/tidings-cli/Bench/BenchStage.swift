@@ -14,10 +14,8 @@ final class BenchStage: Sendable {
     private let leash: PipeEnds
     private let isOver = Locked(false)
 
-    /// In seconds; several times the duration of a run. The limit only ends a run that hangs.
-    private static let limit = 300.0
-
-    init() throws {
+    /// - Parameter limit: in seconds; several times the duration of a run. It only ends a run that hangs.
+    init(limit: Double = 300) throws {
         leash = try PipeEnds()
         let finish = Finish()
         finish.includeSignals()
@@ -39,9 +37,9 @@ final class BenchStage: Sendable {
         // This process and the peers open their centers here.
         setenv("TIDINGS_DIRECTORY", directory, 1)
         Thread.detachNewThread { [self] in
-            let reason = finish.wait(seconds: Self.limit)
+            let reason = finish.wait(seconds: limit)
             guard tearDown() else { return }
-            let ending = reason == nil ? "did not end within \(Int(Self.limit)) s" : "was interrupted"
+            let ending = reason == nil ? "did not end within \(Int(limit)) s" : "was interrupted"
             Terminal.note("the benchmark \(ending)")
             exit(1)
         }

@@ -5,6 +5,9 @@ extension SharedNotificationError {
     /// Swift.
     var line: String {
         // The advice is last. What precedes it may hold names that other processes chose, and stays as it is.
+        #if MUTANT_FIELD_IN_THE_ERROR  // Found by: command errorsNameOptions
+            if isMutant("FIELD_IN_THE_ERROR") { return message }
+        #endif
         guard let end = message.lastIndex(of: ";") else { return message }
         let (facts, advice) = (message[..<end], String(message[end...]))
         for (field, option) in Self.options where advice.contains(field) {

@@ -52,19 +52,26 @@ final class Finish: Sendable {
 
     /// Makes SIGINT and SIGTERM end the command.
     ///
-    /// Call it while the process has only one thread. Later threads inherit the blocked signals, so only the thread
-    /// started here receives them.
+    /// Call it while the process has only one thread, as ``onSignals(_:)``.
     func includeSignals() {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGINT)
-        sigaddset(&signals, SIGTERM)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
-        Thread.detachNewThread { [signals] in
-            var signals = signals
+        onSignals([SIGINT: { self.end(.interrupted) }, SIGTERM: { self.end(.interrupted) }])
+    }
+}
+
+/// Runs an action for each of these signals, on a thread of its own, as long as the process runs.
+///
+/// Call it while the process has only one thread. Later threads inherit the blocked signals, so only the thread started
+/// here receives them.
+func onSignals(_ actions: [Int32: @Sendable () -> Void]) {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in actions.keys { sigaddset(&signals, signal) }
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    Thread.detachNewThread { [signals] in
+        var signals = signals
+        while true {
             var signal: Int32 = 0
-            while sigwait(&signals, &signal) != 0 {}
-            self.end(.interrupted)
+            if sigwait(&signals, &signal) == 0 { actions[signal]?() }
         }
     }
 }

@@ -127,6 +127,11 @@ final class LineOutput: @unchecked Sendable {
             guard !lines.isEmpty else { break }
             swap(&lines, &taken)
             let isLast = left == 0
+            #if MUTANT_LAST_LINES_LOST  // Found by: command aStreamIsPrintedWhole
+                if isMutant("LAST_LINES_LOST"), isLast || lines.count > Self.batch {
+                    taken.removeLast(min(100, taken.count))
+                }
+            #endif
             condition.broadcast()
             write(taken)
             taken.removeAll(keepingCapacity: true)

@@ -51,7 +51,8 @@ struct MappingProcesses {
         }
     }
 
-    private static func executable(of pid: Int32) -> String {
+    /// The name of a process's executable; empty if this user may not know it.
+    static func executable(of pid: Int32) -> String {
         let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")) ?? ""
         return String(path.split(separator: "/").last ?? "")
     }

@@ -40,7 +40,10 @@ struct NotificationText {
 
     /// `{"ended":"removed","message":"can't …"}`
     static func ended(_ error: SharedNotificationError) -> [UInt8] {
-        Array("{\"ended\":\"\(error.code)\",\"message\":\(error.line.jsonString)}".utf8)
+        #if MUTANT_END_NOT_IN_THE_STREAM  // Found by: command jsonSaysThatItGoesOnAndThatItEnds
+            if isMutant("END_NOT_IN_THE_STREAM") { return [] }
+        #endif
+        return Array("{\"ended\":\"\(error.code)\",\"message\":\(error.line.jsonString)}".utf8)
     }
 
     /// `12:34:56.789012 #42 com.example.changed [subject] {"volume":0.5} from 4711 (player)`; with date and zone,
@@ -122,6 +125,9 @@ struct NotificationText {
         localtime_r(&time, &fields)
         localtime_r(&now, &today)
         let isToday = (fields.tm_year, fields.tm_yday) == (today.tm_year, today.tm_yday)
+        #if MUTANT_DATE_LEFT_OUT  // Found by: command aNotificationOfAnotherDayHasItsDateAndZone
+            if isMutant("DATE_LEFT_OUT") { return (text(of: &fields, "%H:%M:%S."), "") }
+        #endif
         return isToday
             ? (text(of: &fields, "%H:%M:%S."), "")
             : (text(of: &fields, "%Y-%m-%d %H:%M:%S."), text(of: &fields, " %z"))

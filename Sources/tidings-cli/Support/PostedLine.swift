@@ -43,6 +43,14 @@ struct PostedLine {
             if let count = object["missed"] { return .missed(String(decoding: count.text, as: UTF8.self)) }
             return object["reopened"] != nil ? .reopened : object["ended"] != nil ? .ended : nil
         }
+        #if MUTANT_SUBJECT_OF_A_LINE_LOST  // Found by: command postsAgainWhatObservePrinted
+            if isMutant("SUBJECT_OF_A_LINE_LOST") {
+                return .notification(
+                    PostedLine(
+                        name: name, payload: payload(object["payload"], object["format"]),
+                        isRetained: object["retained"]?.isTrue == true))
+            }
+        #endif
         let isCleared = object["cleared"]?.isTrue == true
         return .notification(
             PostedLine(

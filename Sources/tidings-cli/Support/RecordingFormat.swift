@@ -41,6 +41,12 @@ enum RecordingFormat {
         bytes.appendHead(.unsigned, envelope.sequence)
         bytes.appendItem(notification.name.rawValue)
         bytes.appendItem(envelope.subject)
+        #if MUTANT_RECORDED_WITHOUT_SUBJECT  // Found by: command aReplayPostsWhatWasRecorded
+            if isMutant("RECORDED_WITHOUT_SUBJECT"), let subject = envelope.subject {
+                bytes.removeLast(subject.utf8.count + 1)
+                bytes.append(0xF6)
+            }
+        #endif
         bytes.appendHead(.unsigned, envelope.postedAtNanoseconds)
         bytes.appendHead(.unsigned, UInt64(UInt32(bitPattern: envelope.poster.pid)))
         bytes.appendHead(.unsigned, UInt64(envelope.poster.uid))
@@ -133,7 +139,12 @@ struct RecordingReader {
         }
         guard isRecording else { throw Failure("can't replay \(path): it isn't a file of \"tidings record\"") }
         let version = try head(.unsigned)
-        guard version == RecordingFormat.version else {
+        #if MUTANT_VERSION_UNCHECKED  // Found by: command anotherVersionOrMachineIsRefused
+            let isKnown = version == RecordingFormat.version || isMutant("VERSION_UNCHECKED")
+        #else
+            let isKnown = version == RecordingFormat.version
+        #endif
+        guard isKnown else {
             throw Failure(
                 "can't replay \(path): it has version \(version), this command reads version "
                     + "\(RecordingFormat.version); use the command that recorded it")
@@ -143,6 +154,9 @@ struct RecordingReader {
         else { throw damaged }
         _ = try head(.unsigned)
         self.architecture = architecture
+        #if MUTANT_MACHINE_UNCHECKED  // Found by: command anotherVersionOrMachineIsRefused
+            if isMutant("MACHINE_UNCHECKED") { self.architecture = RecordingFormat.architecture }
+        #endif
         number = 1
     }
 
@@ -153,6 +167,9 @@ struct RecordingReader {
     /// The next item. Throws also at the end of a file that was cut off.
     mutating func next() throws -> RecordingFormat.Item {
         guard try fill(1) else {
+            #if MUTANT_CUT_TAKEN_FOR_AN_END  // Found by: command aTruncatedRecordingIsReported
+                if isMutant("CUT_TAKEN_FOR_AN_END") { return .end }
+            #endif
             throw Failure("\(path) is truncated: it ends after item \(number) of the recording, without an end")
         }
         number += 1
@@ -204,6 +221,13 @@ struct RecordingReader {
     }
 
     private mutating func bytes(_ count: UInt64, most: UInt64) throws -> ArraySlice<UInt8> {
+        #if MUTANT_LENGTH_UNCHECKED  // Found by: command aDamagedRecordingIsReported
+            if isMutant("LENGTH_UNCHECKED") {
+                guard try fill(Int(count)) else { throw truncated }
+                defer { start += Int(count) }
+                return buffer[start..<start + Int(count)]
+            }
+        #endif
         guard count <= most else { throw damaged }
         guard try fill(Int(count)) else { throw truncated }
         defer { start += Int(count) }

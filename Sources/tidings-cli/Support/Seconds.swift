@@ -15,6 +15,9 @@ struct Seconds: ExpressibleByArgument {
     }
 }
 
+/// The monotonic time in seconds.
+func monotonicSeconds() -> Double { Double(monotonicNow()) / 1e9 }
+
 /// The monotonic time in nanoseconds, which all processes of a machine share.
 func monotonicNow() -> UInt64 {
     var time = timespec()

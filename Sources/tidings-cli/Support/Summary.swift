@@ -23,6 +23,12 @@ final class Summary: Sendable {
         counts.withLock { counts in
             counts.notifications += 1
             counts.bytes += notification.payload.count
+            #if MUTANT_SUMMARY_OF_EACH_NAME  // Found by: command summaryBoundsItsNames
+                if isMutant("SUMMARY_OF_EACH_NAME") {
+                    counts.names[notification.name, default: 0] += 1
+                    return
+                }
+            #endif
             if counts.names.count < Self.most || counts.names[notification.name] != nil {
                 counts.names[notification.name, default: 0] += 1
             } else {

@@ -61,6 +61,9 @@ struct Template: ExpressibleByArgument {
 
     /// A string's content, or another value as it is written; nothing if there is no such value, or it is null.
     private static func text(_ path: [String], of payload: Center.RawPayload) -> String {
+        #if MUTANT_TEMPLATE_WITHOUT_PATHS  // Found by: command printsLinesOfATemplate
+            if isMutant("TEMPLATE_WITHOUT_PATHS") { return payload.json }
+        #endif
         let value = path.reduce(JSONValue(valid: Array(payload.json.utf8)[...])) { $0?[$1] }
         guard let value, !value.isNull else { return "" }
         return value.string ?? String(decoding: value.text, as: UTF8.self)

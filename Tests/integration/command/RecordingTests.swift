@@ -119,6 +119,11 @@ struct RecordingTests {
     func aDamagedRecordingIsReported() async throws {
         let directory = try CenterDirectory()
         let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: try await record(in: directory))))
+        // A length that no file has, of a name and of a payload.
+        let header = RecordingFormat.header(center: "a", incarnation: 1)
+        let (length, name) = ([UInt8](repeating: 0xFF, count: 8), [0x61, 0x61] as [UInt8])
+        try check(header + [0x82, 1, 0x7B] + length, in: directory)
+        try check(header + [0x89, 1] + name + [0xF6, 1, 1, 1, 1, 0, 0x5B] + length, in: directory)
         let seed = UInt64.random(in: 0 ... .max)
         var random = SplitMix(state: seed)
         for _ in 0..<2000 {
@@ -180,6 +185,41 @@ struct RecordingTests {
             "record", "/dev/full", "--force", "--from", "oldest", "--count", "1", in: directory)
         #expect(full.status == 1, "\(full)")
         #expect(full.errors.last == "tidings: can't write to /dev/full: No space left on device", "\(full)")
+    }
+
+    /// Fails if the command reports a program that reads no more, or goes on without it.
+    @Test(.timeLimit(.minutes(10)))
+    func aRecorderEndsWithTheProgramThatReads() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center()
+        let pipe = try PipeEnds()
+        let recorder = try Invocation(["record", "-"], in: directory, output: pipe.writing)
+        close(pipe.writing)
+        _ = await recorder.errors.first { $0.contains("recording center") }
+        close(pipe.reading)
+        try center.post(name: "a", payload: .empty)
+        expectEqual(await recorder.ending(), 0)
+        expectEqual(await recorder.errors.all(), ["tidings: recording center default"])
+    }
+
+    /// Fails if a replay takes the end of a pipe for the end of a recording.
+    @Test(.timeLimit(.minutes(10)))
+    func aReplayReadsAPipe() async throws {
+        let directory = try CenterDirectory()
+        let file = try await record(in: directory)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: file)).count
+        let observer = try directory.center("copy").pollableObserver(forNames: .all)
+        let cases: [(Int, Int32, Int)] = [(bytes, 0, 7), (bytes - 1, 1, 7), (100, 1, 1), (60, 1, 0), (0, 1, 0)]
+        for (count, status, posted) in cases {
+            let command = "head -c \(count) '\(file)' | '\(try Invocation.path(of: "tidings"))' replay - --center copy"
+            let shell = try Invocation(
+                ["-c", command + " --speed max"], in: directory, executable: "/bin/sh")
+            let outcome = await shell.outcome()
+            #expect(outcome.status == status, "\(count) bytes: \(outcome)")
+            var received = 0
+            while case .notification = try observer.next() { received += 1 }
+            #expect(received == posted, "\(count) bytes: \(outcome)")
+        }
     }
 
     @Test(arguments: [("1", 1), ("0.5", 0.5), ("0", nil), ("-1", nil), ("nan", nil), ("inf", nil), ("fast", nil)])
