@@ -45,6 +45,11 @@ final class Feed: Sendable {
     /// The items that wait already, `count` at most.
     func waiting(_ count: Int) -> [Item] { anchor?.observation.pullWaiting(count) ?? [] }
 
+    /// Ends the feed after everything that is posted before this call. Idempotent, from any thread. Never waits.
+    func finish() {
+        if let observation = anchor?.observation { observation.dispatcher.finish(observation) }
+    }
+
     /// Reports a loss to the given closure, or to the center's diagnostics if there is none.
     func reportMissed(_ count: Int, _ name: SharedNotificationCenter.Name?, to handler: MissedHandler?) {
         if let handler { return handler(count, name) }
@@ -62,7 +67,7 @@ extension Observation {
                 if subscription.isLossless { dispatcher.lock.wakeAll() }
                 return item
             }
-            if dispatcher.roles.isStopped { return .some(nil) }
+            if machine.isFinished || dispatcher.roles.isStopped { return .some(nil) }
             pulling.append(continuation)
             return .none
         }
