@@ -19,6 +19,12 @@ func syntax(_ product: String) -> Target.Dependency {
 let withGRDB: TargetDependencyCondition? = .when(traits: ["GRDB"])
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: withGRDB)
 
+// Likewise for the libraries of servers.
+let withService: TargetDependencyCondition? = .when(traits: ["Service"])
+func ofServers(_ product: String, _ package: String) -> Target.Dependency {
+    .product(name: product, package: package, condition: withService)
+}
+
 let package = Package(
     name: "tidings",
     products: [
@@ -39,6 +45,11 @@ let package = Package(
         .library(name: "TidingsExtensions", targets: ["TidingsExtensions"]),
         // Databases of GRDB: commits of other processes reach its observations. Empty without the trait GRDB.
         .library(name: "TidingsGRDB", targets: ["TidingsGRDB"]),
+        // Servers: lifecycle, log, metrics, traces and configuration, with the libraries that servers use for these.
+        // Empty without the trait Service.
+        .library(name: "TidingsService", targets: ["TidingsService"]),
+        // Tests of programs that use centers, with Swift Testing, which comes with the toolchain.
+        .library(name: "TidingsTesting", targets: ["TidingsTesting"]),
         // For extensions in C, header tidings_extension.h.
         .library(name: "CTidingsExtensions", targets: ["CTidingsExtensions"]),
         // The C library, header tidings.h: the same centers for programs in C.
@@ -55,11 +66,21 @@ let package = Package(
         .trait(
             name: "Macros", description: "Adds @Message and @NotificationProtocol, and builds swift-syntax for them"),
         .trait(name: "GRDB", description: "Builds GRDB, and the product TidingsGRDB, which shares its databases"),
+        .trait(
+            name: "Service",
+            description: "Builds the product TidingsService, and the libraries of servers that it connects to"
+        ),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+        // Without its own traits: Tidings reads no files.
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
     ],
     targets: [
         .target(
@@ -132,6 +153,17 @@ let package = Package(
             publicHeadersPath: "include",
             cSettings: [.define("_GNU_SOURCE"), .define("TIDINGS_GRDB", .when(traits: ["GRDB"]))] + cWarnings
         ),
+        // Without the trait the module is empty.
+        .target(
+            name: "TidingsService",
+            dependencies: [
+                "Tidings", "TidingsAdministration", ofServers("ServiceLifecycle", "swift-service-lifecycle"),
+                ofServers("Logging", "swift-log"), ofServers("Metrics", "swift-metrics"),
+                ofServers("Tracing", "swift-distributed-tracing"), ofServers("Configuration", "swift-configuration"),
+            ],
+            swiftSettings: swiftSettings
+        ),
+        .target(name: "TidingsTesting", dependencies: ["Tidings"], swiftSettings: swiftSettings),
         // Timing loops in C, for `tidings bench` and Benchmarks: no Swift code runs between the clock and the measured
         // call.
         .target(
@@ -277,6 +309,27 @@ let package = Package(
             dependencies: ["ChildProcesses", "Tidings", "TidingsGRDB", "GRDBPeer", grdb],
             path: "Tests/grdb/tests", swiftSettings: swiftSettings
         ),
+        // The other process of the tests of TidingsService and TidingsTesting.
+        .executableTarget(
+            name: "ServicePeer",
+            dependencies: [
+                "Tidings", "TidingsService", "TidingsTesting", ofServers("Configuration", "swift-configuration"),
+            ],
+            path: "Tests/service/peer", swiftSettings: swiftSettings
+        ),
+        .testTarget(
+            name: "TidingsServiceTests",
+            dependencies: [
+                "ChildProcesses", "ServicePeer", "Tidings", "TidingsAdministration", "TidingsFoundation",
+                "TidingsService", "TidingsTesting", ofServers("ServiceLifecycle", "swift-service-lifecycle"),
+                ofServers("ServiceLifecycleTestKit", "swift-service-lifecycle"), ofServers("Logging", "swift-log"),
+                ofServers("InMemoryLogging", "swift-log"), ofServers("Metrics", "swift-metrics"),
+                ofServers("MetricsTestKit", "swift-metrics"), ofServers("Tracing", "swift-distributed-tracing"),
+                ofServers("Configuration", "swift-configuration"),
+                ofServers("ConfigurationTesting", "swift-configuration"),
+            ],
+            path: "Tests/service/tests", swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "TidingsMacrosTests",
             dependencies: [
@@ -299,7 +352,7 @@ let package = Package(
 
 // The Swift Package Index renders what the traits add, too. Its manifest (.spi.yml) cannot enable a trait.
 if Context.environment["SPI_GENERATE_DOCS"] != nil {
-    package.traits.insert(.default(enabledTraits: ["Macros", "GRDB"]))
+    package.traits.insert(.default(enabledTraits: ["Macros", "GRDB", "Service"]))
 }
 
 // For `.ci/run macros`. SwiftPM builds the package of a macro's tests a second time, for the compiler's side. So these
@@ -324,6 +377,16 @@ if Context.environment["TIDINGS_GRDB_ALONE"] != nil {
     let needed: Set = [
         "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "CTidingsGRDB", "TidingsGRDB", "ChildProcesses",
         "GRDBPeer", "GRDBFigures", "TidingsGRDBTests",
+    ]
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { !needed.contains($0.name) }
+}
+
+// For `.ci/run service`: what the tests of TidingsService need, alone.
+if Context.environment["TIDINGS_SERVICE_ALONE"] != nil {
+    let needed: Set = [
+        "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "TidingsAdministration", "TidingsFoundation",
+        "TidingsService", "TidingsTesting", "ChildProcesses", "ServicePeer", "TidingsServiceTests",
     ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

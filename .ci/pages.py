@@ -41,8 +41,14 @@ class Program:
         return any(re.search(r"@Message\b|@NotificationProtocol\b", block.code) for block in self.blocks)
 
     @property
-    def needs_grdb(self):
-        return any(re.search(r"^import TidingsGRDB$", block.code, re.M) for block in self.blocks)
+    def trait(self):
+        """The trait of the package that the program needs; None: none."""
+        if self.needs_macros:
+            return "Macros"
+        for trait in ("GRDB", "Service"):
+            if any(re.search(rf"^import Tidings{trait}$", block.code, re.M) for block in self.blocks):
+                return trait
+        return None
 
     def code(self, file, count=None):
         """The first `count` blocks; errors name the page and its lines."""

@@ -17,7 +17,7 @@ def of_modules(modules):
                "-I", os.path.join(modules, "Modules"), "-I", os.path.join(modules, "CTidings.build"),
                "-I", os.path.join(modules, "CTidingsExtensions.build"), *HEADERS]
     # With the trait GRDB: the module of SQLite is in the package that SwiftPM fetched.
-    options += of_grdb(modules)
+    options += of_grdb(modules) + of_service(modules)
     tool = os.path.join(modules, "TidingsMacros-tool")
     if os.path.exists(tool):
         options += ["-load-plugin-executable", tool + "#TidingsMacros"]
@@ -30,6 +30,16 @@ def of_grdb(modules):
     folders = [os.path.join(scratch, "checkouts/GRDB.swift/Sources/GRDBSQLite"), os.path.join(modules, "CTidingsGRDB.build"),
                os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "CShim/grdb/include")]
     return [option for folder in folders if os.path.exists(folder) for option in ("-I", folder)]
+
+
+def of_service(modules):
+    """Options that let a program import TidingsService and what it connects to, if the build has them: the C modules of
+    the packages that SwiftPM fetched."""
+    scratch = os.path.dirname(os.path.dirname(os.path.realpath(modules)))
+    if not os.path.exists(os.path.join(scratch, "checkouts/swift-service-lifecycle")):
+        return []
+    maps = sorted(glob.glob(os.path.join(scratch, "checkouts/*/Sources/*/include/module.modulemap")))
+    return [option for path in maps for option in ("-I", os.path.dirname(path))]
 
 
 def errors_of(modules, imports, code, *options):

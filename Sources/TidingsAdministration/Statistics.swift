@@ -56,6 +56,20 @@ extension SharedNotificationCenter {
     }
 }
 
+extension SharedNotificationCenter {
+    /// How many names have a retained value now. Approximate while other processes post. For TidingsService.
+    package var retainedValueCount: Int {
+        get throws(SharedNotificationError) {
+            try withCenter { center throws(SharedNotificationError) in
+                var (values, limit): (UInt32, UInt32) = (0, 0)
+                let result = tidings_values(center, &values, &limit)
+                guard result == 0 else { throw SharedNotificationError(errno: -result) }
+                return Int(values)
+            }
+        }
+    }
+}
+
 extension SharedNotificationCenter.Statistics {
     fileprivate init(_ raw: tidings_statistics, _ counts: (undecodable: Int, missed: Int)) {
         #if MUTANT_REVOKED_CONVERTED  // Found by: fuzz swift

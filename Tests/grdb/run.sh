@@ -39,40 +39,10 @@ export TIDINGS_GRDB_ALONE=1
 build=$(swift build "${options[@]}" --show-bin-path)
 [[ $kind != --mutants ]] || swift build --build-tests "${options[@]}"
 
-# SwiftPM would build each mutant together with the tests. They only call the module, so its objects are replaced.
-mapfile -t modules < <(python3 -c 'import sys; sys.path.insert(0, ".ci"); import typecheck; print(*typecheck.of_modules(sys.argv[1]), sep="\n")' "$build")
-work=$(mktemp -d "${TMPDIR:-/tmp}/tidings-grdb.XXXXXX")
 # A test that is ended leaves its files.
 TIDINGS_GRDB_STAGES=$(mktemp -d /dev/shm/tidings-grdb.XXXXXX)
 export TIDINGS_GRDB_STAGES
-trap 'rm -rf "$work" "$TIDINGS_GRDB_STAGES"' EXIT
+trap 'rm -rf "$TIDINGS_GRDB_STAGES"' EXIT
 chmod 755 "$TIDINGS_GRDB_STAGES"
-link() { # link MUTANT PRODUCT FILE OPTION…
-    sed '\,/TidingsGRDB\.build/,d' "$build/$2.product/Objects.LinkFileList" >"$work/$1/$2.list"
-    swiftc -emit-executable -module-name "$2" -L "$build" "@$work/$1/$2.list" "$work/$1/mutant.o" -o "$work/$1/$3" "${@:4}"
-}
-attempt() { # attempt MUTANT TEST: a test that waits for what the mutant does not do is ended. Without, none takes 3 s
-    local status=0
-    timeout -k 5 10 "$work/$1/tidingsPackageTests.xctest" --testing-library swift-testing --filter "/$2\(" \
-        >"$work/$1/report" 2>&1 || status=$?
-    if [[ $status -eq 0 ]]; then
-        echo "$1: NOT FOUND by $2"
-        return 1
-    fi
-    if [[ $status -eq 124 ]]; then echo "$1: found by $2, which waits"; else echo "$1: found by $2"; fi
-    grep -Eq 'recorded an issue' "$work/$1/report" || [[ $status -eq 124 ]] || { cat "$work/$1/report"; return 1; }
-}
-failed=0 jobs=()
-while read -r mutant test; do
-    if [[ $# -gt 0 && " $* " != *" $mutant "* ]]; then continue; fi
-    mkdir "$work/$mutant"
-    swiftc -c -wmo -Onone -enable-testing -package-name tidings -module-name TidingsGRDB -D GRDB -D "$mutant" "${modules[@]}" \
-        Sources/TidingsGRDB/*.swift -o "$work/$mutant/mutant.o"
-    link "$mutant" tidingsPackageTests tidingsPackageTests.xctest
-    link "$mutant" GRDBPeer GRDBPeer -Xlinker --defsym -Xlinker main=GRDBPeer_main
-    attempt "$mutant" "$test" &
-    jobs+=($!)
-done < <(.ci/check-mutants --list grdb)
-for job in "${jobs[@]}"; do wait "$job" || failed=1; done
-echo "${#jobs[@]} mutants, $SECONDS s"
-exit "$failed"
+# Without a mutant, no test takes 3 s.
+.ci/swift-mutants "$build" TidingsGRDB GRDB GRDBPeer grdb 10 "$@"

@@ -60,6 +60,15 @@ func postKeys(_ times: Int32) {
     repeated(times) { try center.post(key, $0, "decoding") }
 }
 
+/// Without the tracer's work, which is a library of the program's.
+func postTracksWithTraceContext(_ times: Int32) {
+    let center = center!
+    let trace = TraceFields(
+        traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", tracestate: nil, baggage: nil)
+    center.postTracer = { _ in trace }
+    repeated(times) { try center.post(Track(number: $0)) }
+}
+
 // MARK: Encoding and decoding, outside shared memory
 
 func encodeTracks(_ times: Int32) {

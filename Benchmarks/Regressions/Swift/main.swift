@@ -8,6 +8,7 @@ let operations = [
     counting_operation("swift_post_bitwise", postMeters),
     counting_operation("swift_post_subject", postTracksAboutSomething),
     counting_operation("swift_post_key", postKeys),
+    counting_operation("swift_post_traced", postTracksWithTraceContext),
     counting_operation("swift_encode", encodeTracks),
     counting_operation("swift_decode", decodeTracks),
     counting_operation("swift_encode_generated", encodeGeneratedTracks),

@@ -182,6 +182,35 @@ final class ObserverHandle: @unchecked Sendable {
         return true
     }
 
+    /// Takes the next delivery as `next()` does, but waits for so many nanoseconds at most. Only the leader calls it.
+    /// `nil`: there is none.
+    func next(within nanoseconds: Int64) -> Outcome? {
+        if left > 0 {
+            left -= 1
+            delivery += 1
+            return .delivery
+        }
+        delivery = deliveries
+        while true {
+            let result = tidings_next(observer, nanoseconds, delivery)
+            switch -result {
+            case 0: return .delivery
+            case EAGAIN, ETIMEDOUT: return nil
+            case EINTR: return .interrupted
+            // The same reason as in `next()`.
+            case ENOMEM: continue
+            case let code: return .failed(SharedNotificationError(errno: code))
+            }
+        }
+    }
+
+    /// The position that the next post takes, of all names. From any thread, with the dispatcher's lock held.
+    var end: UInt64? {
+        var statistics = tidings_statistics()
+        guard let center, tidings_statistics_get(center.center, &statistics) == 0 else { return nil }
+        return statistics.posted
+    }
+
     /// Waits for the next delivery, without a deadline. Only the leader calls it. If there is a backlog, one call of
     /// the C library takes several; an interruption then shows after these.
     func next() -> Outcome {
@@ -258,6 +287,27 @@ extension ObserverHandle {
 
     var payload: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: delivery.pointee.payload, count: delivery.pointee.size)
+    }
+
+    /// The trace context of the current delivery, as its poster wrote it.
+    @inline(__always)
+    var trace: TraceFields? {
+        delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_SECTIONS) != 0 ? readTrace() : nil
+    }
+
+    @inline(never)
+    private func readTrace() -> TraceFields? {
+        TraceFields(
+            traceparent: section(TIDINGS_SECTION_TRACEPARENT), tracestate: section(TIDINGS_SECTION_TRACESTATE),
+            baggage: section(TIDINGS_SECTION_BAGGAGE))
+    }
+
+    /// `nil`: there is none, or it has bytes that no such header has: other than printable ASCII.
+    private func section(_ type: some BinaryInteger) -> String? {
+        var size = 0
+        guard let start = tidings_delivery_section(delivery, UInt16(type), &size), size > 0 else { return nil }
+        let bytes = UnsafeRawBufferPointer(start: start, count: size)
+        return bytes.allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: bytes, as: UTF8.self) : nil
     }
 
     /// Leaves the memory of the current payload to the caller, which frees it, and copies the payload for the next

@@ -94,11 +94,13 @@ extension Publisher {
     /// every 5 ms, and fails with the error of `check`. Without a payload it clears the retained value.
     @inline(never)
     func post(
-        _ payload: UnsafeRawBufferPointer?, format: UInt8, flags: PostFlags,
+        _ payload: UnsafeRawBufferPointer?, format: UInt8, flags: PostFlags, trace: TraceFields? = nil,
         checking check: () throws(SharedNotificationError) -> Void
     ) throws(SharedNotificationError) -> UInt64 {
         defer { withExtendedLifetime(handle) {} }
         var raw = tidings_post_options(format: format, flags)
+        let sections = trace.map { raw.addSections($0) }
+        defer { sections?.deallocate() }
         let asked = raw.timeout_ns
         let begin = Lock.now
         raw.timeout_ns = 0
@@ -111,7 +113,7 @@ extension Publisher {
             let error = SharedNotificationError(errno: -result)
             guard error.code == .full else {
                 return try inSuccessor(after: error) { (publisher) throws(SharedNotificationError) in
-                    try publisher.post(payload, format: format, flags: flags, checking: check)
+                    try publisher.post(payload, format: format, flags: flags, trace: trace, checking: check)
                 }
             }
             if Self.isHeldBackByThisProcess { try check() }
@@ -139,20 +141,21 @@ extension Publisher {
         }
     }
 
-    /// The retained value: format and bytes; `nil` if there is none.
-    func state() throws(SharedNotificationError) -> (format: UInt8, bytes: [UInt8])? {
+    /// The retained value: format, bytes and position; `nil` if there is none.
+    func state() throws(SharedNotificationError) -> (format: UInt8, bytes: [UInt8], sequence: UInt64)? {
         defer { withExtendedLifetime(handle) {} }
         var capacity = 1024
         while true {
             var size = capacity
             var format: UInt8 = 0
+            var sequence: UInt64 = 0
             var result: Int32 = 0
             let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-                result = tidings_state_get(raw, buffer.baseAddress, &size, &format, nil)
+                result = tidings_state_get(raw, buffer.baseAddress, &size, &format, &sequence)
                 count = result == 0 ? min(size, capacity) : 0
             }
             switch -result {
-            case 0: return (format, bytes)
+            case 0: return (format, bytes, sequence)
             case ENOENT: return nil
             // `size` is the size needed now. A larger value may have come before the next try.
             case ENOBUFS: capacity = max(size, 2 * capacity)

@@ -31,8 +31,11 @@ extension SharedNotificationCenter {
         var flags = options.flags
         // Nothing waits for a post that another thread posts, so it must not hold back that thread's other posts.
         if style != .now { flags.timeout = nil }
+        // Here, because another thread posts.
         try deferred.post(
-            DeferredPosts.Pending(name: name, subject: options.subject, payload: payload, type: type, flags: flags),
+            DeferredPosts.Pending(
+                name: name, subject: options.subject, payload: payload, type: type, flags: flags,
+                trace: postTracer?(name)),
             style: style, coalescing: coalescing)
     }
 

@@ -95,7 +95,7 @@ extension SharedNotificationCenter {
 
         /// Reads the center's retained value.
         private func refresh() throws(SharedNotificationError) {
-            let new = try posting.rawState(name: name)
+            let new = try posting.rawState(name: name)?.payload
             guard new != raw else { return }
             // Also for a value that does not decode as `Value`, so that it is reported once.
             raw = new

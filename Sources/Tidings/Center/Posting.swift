@@ -158,6 +158,13 @@ extension SharedNotificationCenter {
         try posting.post(format, capacity: capacity, name: name, subject: options.subject, options.flags, build)
     }
 
+    /// Gives this object's posts their trace context; `nil` (the default): they have none, and cost nothing more.
+    /// Requests and cleared values have none. In a forked child it is `nil`. Each change keeps the open publishers.
+    package var postTracer: PostTracer? {
+        get { posting.publishers.tracer }
+        set { posting.publishers.tracer = newValue }
+    }
+
     /// As `post(_:options:)`. Returns the position.
     package func positionOfPost<M: Message>(_ message: M) throws(SharedNotificationError) -> UInt64 {
         try posting.post(message, subject: nil, PostFlags())
@@ -183,8 +190,26 @@ extension SharedNotificationCenter {
     ) throws(SharedNotificationError) {
         // The cache closes its publishers when it is released, so it must live until the post is done.
         defer { withExtendedLifetime(self) {} }
-        _ = try posting.postBitwise(
-            room, to: try posting.publishers.publisher(for: type, subject: subject), flags)
+        if subject == nil, let publisher = posting.publishers.known(type) {
+            _ = try posting.postBitwise(room, to: publisher, flags)
+        } else {
+            try postBitwiseAnew(room, of: type, subject: subject, flags)
+        }
+    }
+
+    /// A function of its own, so that the one above counts no reference and saves no arguments for a trace context.
+    @inline(never)
+    private func postBitwiseAnew(
+        _ room: UnsafeMutableRawBufferPointer, of type: any Message.Type, subject: String?, _ flags: PostFlags
+    ) throws(SharedNotificationError) {
+        do {
+            let publisher = try posting.publishers.publisher(for: type, subject: subject)
+            _ = try posting.postBitwise(room, to: publisher, flags)
+        } catch {
+            room.storeBytes(of: PayloadCoding.fingerprint(of: type).littleEndian, as: UInt64.self)
+            let payload = RawPayload(format: .bitwise, bytes: Array(room))
+            _ = try posting.traced(error, type.name, subject, as: type, flags, payload)
+        }
     }
 }
 

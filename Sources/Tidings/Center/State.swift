@@ -100,7 +100,7 @@ extension SharedNotificationCenter {
     ///
     /// - Throws: ``SharedNotificationError``: `.invalidName`, `.system` (`EBUSY`, as `state(for:)`).
     public func rawState(for name: Name) throws(SharedNotificationError) -> RawPayload? {
-        try posting.rawState(name: name)
+        try posting.rawState(name: name)?.payload
     }
 
     /// Sets a key's arguments as the retained value of its name: the same as posting them retained.

@@ -67,7 +67,7 @@ extension SharedNotificationCenter.Request {
 
 extension SharedNotificationCenter.RawPayload {
     /// Encodes a message as its ``SharedNotificationCenter/Message/encoding`` says.
-    init<M: SharedNotificationCenter.Message>(inItsEncoding message: M) throws {
+    package init<M: SharedNotificationCenter.Message>(inItsEncoding message: M) throws {
         switch M.encoding.kind {
         case .cbor: self.init(format: .cbor, bytes: try PayloadCoding.cborBytes(of: message))
         case .bitwise:

@@ -26,13 +26,16 @@ struct Arrival: @unchecked Sendable {
         var isRetained: Bool
         var isOwn: Bool
         var isCleared: Bool
+        var trace: TraceFields?
 
         func envelope(subject: String?, _ executables: ExecutableNames) -> SharedNotificationCenter.Envelope {
-            SharedNotificationCenter.Envelope(
+            var envelope = SharedNotificationCenter.Envelope(
                 sequence: sequence, incarnation: executables.incarnation, postedAtNanoseconds: postedAtNanoseconds,
                 poster: SharedNotificationCenter.Poster(
                     pid: pid, uid: uid, executable: executables.name(ofParticipant: participant, pid: pid)),
                 subject: subject, isRetained: isRetained, isOwn: isOwn, isCleared: isCleared)
+            envelope.trace = trace
+            return envelope
         }
     }
 
@@ -40,6 +43,8 @@ struct Arrival: @unchecked Sendable {
     let format: UInt8
     let bytes: Bytes
     let origin: Origin
+    /// When the leader took it, by `Lock.now`, if the subscription asks for it.
+    var takenAt: UInt64 = 0
 
     var envelope: SharedNotificationCenter.Envelope {
         switch origin {

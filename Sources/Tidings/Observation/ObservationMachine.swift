@@ -44,6 +44,8 @@ struct ObservationMachine {
     /// How often a drain has taken an item.
     private(set) var runs: UInt64 = 0
     private(set) var isCancelled = false
+    /// Nothing arrives any more. What waits is still delivered.
+    private(set) var isFinished = false
     private var isDraining = false
     private var aside: Aside?
     private(set) var buffer: DeliveryBuffer
@@ -73,11 +75,14 @@ struct ObservationMachine {
     // MARK: On the dispatcher thread
 
     mutating func arrives(on thread: WorkerThread) -> Arrives {
-        if isCancelled { return .ignore }
+        if isCancelled || isFinished { return .ignore }
         guard runsAtOnce else { return .keep }
         runner = .thread(thread)
         return .run
     }
+
+    /// Everything that was posted before an iterator's end has arrived.
+    mutating func finish() { isFinished = true }
 
     /// Whether the closure runs on the dispatcher thread for the next arrival.
     ///
@@ -89,7 +94,7 @@ struct ObservationMachine {
     var mayHold: Bool { !isSuspended && buffer.inPlace < DeliveryBuffer.mostInPlace }
 
     mutating func keep(_ item: Item, isImmediate: Bool = false) -> Keeps {
-        if isCancelled { return .ignore }
+        if isCancelled || isFinished { return .ignore }
         if isSuspended {
             guard isImmediate else {
                 if isLossless, !held!.hasRoom(for: item) { return .wait }

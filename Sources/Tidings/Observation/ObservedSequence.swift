@@ -104,6 +104,12 @@ extension SharedNotificationCenter {
                 return elements
             }
 
+            /// Ends this iteration after everything that is posted before this call: later calls of `next` return that,
+            /// and then `nil`. From any thread, also during a call of `next`. For TidingsService.
+            package func finish() {
+                if let observation = anchor?.observation { observation.dispatcher.finish(observation) }
+            }
+
             /// This iteration: a loop over it goes on with the elements that are left.
             public func makeAsyncIterator() -> Self { self }
         }

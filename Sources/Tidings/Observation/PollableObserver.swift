@@ -47,7 +47,10 @@ extension SharedNotificationCenter {
         /// For `DispatchSource`, `poll`, `epoll`. The object owns the descriptor: do not read from it or close it.
         public let fileDescriptor: Int32
 
-        init(_ subscription: Subscription, in core: CenterCore) throws(SharedNotificationError) {
+        /// - Parameter hasDescriptor: without one, no post wakes a thread for this object.
+        init(
+            _ subscription: Subscription, in core: CenterCore, hasDescriptor: Bool = true
+        ) throws(SharedNotificationError) {
             try core.refuse(subscription)
             self.subscription = subscription
             diagnostics = core.diagnostics
@@ -61,7 +64,7 @@ extension SharedNotificationCenter {
                 return (observer, ExecutableNames(center: center))
             }
             self.names = names
-            fileDescriptor = try observer.descriptor()
+            fileDescriptor = hasDescriptor ? try observer.descriptor() : -1
         }
 
         /// The next delivery. `nil`: no delivery is available, and the descriptor is unreadable until one is. Never
@@ -96,7 +99,8 @@ extension SharedNotificationCenter {
                 }
                 return nil
             }
-            if case .missed(let count, _) = delivery { diagnostics.countMissed(count) }
+            // A counter of posts has missed nothing: it counts these, too.
+            if fileDescriptor >= 0, case .missed(let count, _) = delivery { diagnostics.countMissed(count) }
             return delivery
         }
 

@@ -26,7 +26,7 @@ extension Observation {
                 if subscription.isLossless { dispatcher.lock.wakeAll() }
                 return item
             }
-            if dispatcher.roles.isStopped { return .some(nil) }
+            if machine.isFinished || dispatcher.roles.isStopped { return .some(nil) }
             pulling.append(continuation)
             return .none
         }

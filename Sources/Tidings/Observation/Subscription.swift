@@ -14,6 +14,8 @@ struct Subscription: Sendable {
     var isLossless: Bool
     /// From how many bytes on payloads are read in place; `nil`: all are copied.
     var inPlace: Int?
+    /// Whether each kept arrival has the time at which the leader took it.
+    var isTimed = false
 
     /// A start other than `.now` needs a cursor of its own. A lossless observer must hold back posts of its own
     /// subscription only. A payload in place must belong to one observation, which releases it when it needs it no
@@ -107,7 +109,7 @@ extension ObserverHandle {
     var facts: Arrival.Facts {
         Arrival.Facts(
             sequence: sequence, postedAtNanoseconds: postedAtNanoseconds, pid: pid, uid: uid, participant: participant,
-            isRetained: isRetained, isOwn: isOwn, isCleared: isCleared)
+            isRetained: isRetained, isOwn: isOwn, isCleared: isCleared, trace: trace)
     }
 }
 

@@ -28,6 +28,8 @@ package struct DeferredPosts {
         /// The payload's type before it was encoded; `nil`: the name is not meant for one type.
         var type: Any.Type? = nil
         var flags = SharedNotificationCenter.PostFlags()
+        /// Of the call that has deferred the post.
+        var trace: TraceFields?
         /// When this post is due at the latest. If it replaced other posts, this is the earliest of their times.
         var latest: UInt64 = 0
 

@@ -4,6 +4,8 @@ import TidingsCoding
 /// The parts of a center object that its posts share.
 final class PostingCore: Sendable {
     let publishers: PublisherCache
+    /// For posts with a trace context, and for state: it never has a tracer.
+    private let others: PublisherCache
     let diagnostics: Diagnostics
     private let link: CenterLink
     private let largePosts: LargePosts
@@ -13,6 +15,7 @@ final class PostingCore: Sendable {
         diagnostics = core.diagnostics
         largePosts = LargePosts(diagnostics)
         publishers = PublisherCache(link: link, types: core.types)
+        others = PublisherCache(link: link, types: core.types)
     }
 
     typealias Message = SharedNotificationCenter.Message
@@ -25,7 +28,10 @@ final class PostingCore: Sendable {
     ) throws(SharedNotificationError) -> UInt64 {
         // The cache closes its publishers when it is released, so it must live until the post is done.
         defer { withExtendedLifetime(self) {} }
-        let publisher = try publishers.publisher(for: M.self, subject: subject)
+        let publisher: Publisher
+        do { publisher = try publishers.publisher(for: M.self, subject: subject) } catch {
+            return try traced(error, M.name, subject, as: M.self, flags, try payload(of: message))
+        }
         switch M.encoding.kind {
         case .cbor:
             return try postCBOR(to: publisher, flags, what: M.name) { try PayloadCoding.encode(message, into: &$0) }
@@ -44,7 +50,6 @@ final class PostingCore: Sendable {
     ) throws(SharedNotificationError) {
         // The cache closes its publishers when it is released, so it must live until the posts are done.
         defer { withExtendedLifetime(self) {} }
-        let publisher = try publishers.publisher(for: M.self, subject: subject)
         let batch: PayloadBatch
         do {
             batch = try PayloadBatch(encoding: messages)
@@ -55,13 +60,20 @@ final class PostingCore: Sendable {
             throw encodingFailed(M.name, error)
         }
         if (0..<batch.count).contains(where: { batch.range($0).count >= LargePosts.size }) { largePosts.note(M.name) }
+        let publisher: Publisher
+        do { publisher = try publishers.publisher(for: M.self, subject: subject) } catch {
+            let (publisher, trace) = try traced(error, M.name, subject, as: M.self)
+            return try publisher.postUnlessStuck(batch, flags: flags, trace: trace)
+        }
         try publisher.postUnlessStuck(batch, flags: flags)
     }
 
     func post(
         _ payload: RawPayload, name: Name, subject: String?, as type: Any.Type? = nil, _ flags: PostFlags
     ) throws(SharedNotificationError) -> UInt64 {
-        try post(payload, name, to: try publishers.publisher(for: name, subject: subject, as: type), flags)
+        do {
+            return try post(payload, name, to: try publishers.publisher(for: name, subject: subject, as: type), flags)
+        } catch { return try traced(error, name, subject, as: type, flags, payload) }
     }
 
     /// Posts a value under a name, as CBOR.
@@ -72,8 +84,10 @@ final class PostingCore: Sendable {
     ) throws(SharedNotificationError) -> UInt64 {
         // Keeps the publishers open until the post is done.
         defer { withExtendedLifetime(self) {} }
-        let publisher = try publishers.publisher(for: name, subject: subject, as: type)
-        return try postCBOR(to: publisher, flags, what: name) { try CBORPayloadEncoder().encode(value, into: &$0) }
+        do {
+            let publisher = try publishers.publisher(for: name, subject: subject, as: type)
+            return try postCBOR(to: publisher, flags, what: name) { try CBORPayloadEncoder().encode(value, into: &$0) }
+        } catch { return try traced(error, encoding: value, name, subject, as: type, flags) }
     }
 
     /// The payload of a post that is not encoded in place.
@@ -85,25 +99,72 @@ final class PostingCore: Sendable {
         do { return try RawPayload(encoding: value) } catch { throw encodingFailed(name, error) }
     }
 
+    // MARK: Trace context
+
+    /// Posts with a trace context what found no publisher for that reason (`.untraced`). Throws any other error.
+    @inline(never)
+    func traced(
+        _ error: SharedNotificationError, _ name: Name, _ subject: String?, as type: Any.Type? = nil,
+        _ flags: PostFlags, _ payload: @autoclosure () throws(SharedNotificationError) -> RawPayload
+    ) throws(SharedNotificationError) -> UInt64 {
+        let (publisher, trace) = try traced(error, name, subject, as: type)
+        return try post(try payload(), name, to: publisher, flags, trace)
+    }
+
+    private func post(
+        _ payload: RawPayload, _ name: Name, to publisher: Publisher, _ flags: PostFlags, _ trace: TraceFields?
+    ) throws(SharedNotificationError) -> UInt64 {
+        if payload.count >= LargePosts.size { largePosts.note(name) }
+        return try payload.withBytes { (span) throws(SharedNotificationError) in
+            try span.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
+                try publisher.postUnlessStuck(bytes, format: payload.format.rawValue, flags: flags, trace: trace)
+            }
+        }
+    }
+
+    @inline(never)
+    private func traced(
+        _ error: SharedNotificationError, encoding value: some Encodable, _ name: Name, _ subject: String?,
+        as type: Any.Type?, _ flags: PostFlags
+    ) throws(SharedNotificationError) -> UInt64 {
+        try traced(error, name, subject, as: type, flags, try payload(of: value, name: name))
+    }
+
+    @inline(never)
+    private func traced(
+        _ error: SharedNotificationError, _ name: Name, _ subject: String?, as type: Any.Type?
+    ) throws(SharedNotificationError) -> (Publisher, TraceFields?) {
+        guard error.code == .untraced else { throw error }
+        // Without a tracer, the program has just removed it.
+        let trace = publishers.tracer?(name)
+        return (try others.publisher(for: name, subject: subject, as: type), trace)
+    }
+
+    /// Posts what waited, with the trace context of the call that deferred it.
+    func post(_ pending: DeferredPosts.Pending) throws(SharedNotificationError) {
+        let publisher = try others.publisher(for: pending.name, subject: pending.subject, as: pending.type)
+        _ = try post(pending.payload, pending.name, to: publisher, pending.flags, pending.trace)
+    }
+
     // MARK: State
 
     func state<M: Message>(message: M.Type) throws(SharedNotificationError) -> M? {
         // The cache closes its publishers when it is released, so it must live until the state is read.
         defer { withExtendedLifetime(self) {} }
         link.lookAgain()
-        return try state(of: try publishers.publisher(for: M.self, subject: nil), M.name) {
+        return try state(of: try others.publisher(for: M.self, subject: nil), M.name) {
             try PayloadCoding.message(M.self, format: $0, bytes: $1)
         }
     }
 
-    func rawState(name: Name) throws(SharedNotificationError) -> RawPayload? {
+    func rawState(name: Name) throws(SharedNotificationError) -> (payload: RawPayload, sequence: UInt64)? {
         link.lookAgain()
-        guard let (format, bytes) = try publishers.publisher(for: name, subject: nil).state() else { return nil }
-        return RawPayload(format: PayloadCoding.Format(rawValue: format), bytes: bytes)
+        guard let (format, bytes, sequence) = try others.publisher(for: name, subject: nil).state() else { return nil }
+        return (RawPayload(format: PayloadCoding.Format(rawValue: format), bytes: bytes), sequence)
     }
 
     func clearState(name: Name, timeout: Duration? = nil) throws(SharedNotificationError) {
-        try publishers.publisher(for: name, subject: nil).clearStateUnlessStuck(timeout: timeout)
+        try others.publisher(for: name, subject: nil).clearStateUnlessStuck(timeout: timeout)
     }
 
     /// - Parameters:
@@ -115,14 +176,14 @@ final class PostingCore: Sendable {
         decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
     ) throws(SharedNotificationError) -> Value? {
         link.lookAgain()
-        let publisher = try publishers.publisher(for: name, subject: nil, as: type, posted: posted, needed: needed())
+        let publisher = try others.publisher(for: name, subject: nil, as: type, posted: posted, needed: needed())
         return try state(of: publisher, name, decode: decode)
     }
 
     private func state<Value>(
         of publisher: Publisher, _ name: Name, decode: (UInt8, UnsafeRawBufferPointer) throws -> Value
     ) throws(SharedNotificationError) -> Value? {
-        guard let (format, bytes) = try publisher.state() else { return nil }
+        guard let (format, bytes, _) = try publisher.state() else { return nil }
         do {
             return try bytes.withUnsafeBytes { try decode(format, $0) }
         } catch {
@@ -185,7 +246,10 @@ final class PostingCore: Sendable {
         }
         // Keeps the link open, and the publishers.
         defer { withExtendedLifetime(self) {} }
-        let publisher = try publishers.publisher(for: name, subject: subject)
+        let publisher: Publisher
+        do { publisher = try publishers.publisher(for: name, subject: subject) } catch {
+            return try traced(error, name, subject, flags, try built(format, capacity: capacity, name, build))
+        }
         var reservation = Reservation(link: link, hasTimeout: flags.timeout != nil)
         let memory = UnsafeMutableRawBufferPointer(
             rebasing: try reservation.grow(used: 0, needed: capacity)[..<capacity])
@@ -214,6 +278,21 @@ final class PostingCore: Sendable {
         room.storeBytes(of: publisher.fingerprint.littleEndian, as: UInt64.self)
         return try publisher.postUnlessStuck(
             UnsafeRawBufferPointer(room), format: PayloadCoding.Format.bitwise.rawValue, flags: flags)
+    }
+
+    /// What `build` appends, in the process's memory.
+    private func built(
+        _ format: PayloadCoding.Format, capacity: Int, _ name: Name, _ build: (inout OutputRawSpan) throws -> Void
+    ) throws(SharedNotificationError) -> RawPayload {
+        do {
+            let bytes = try [UInt8](unsafeUninitializedCapacity: capacity) { memory, count in
+                let memory = UnsafeMutableRawBufferPointer(memory)
+                var output = OutputRawSpan(buffer: memory, initializedCount: 0)
+                try build(&output)
+                count = output.finalize(for: memory)
+            }
+            return RawPayload(format: format, bytes: bytes)
+        } catch { throw error as? SharedNotificationError ?? encodingFailed(name, error) }
     }
 
     private func post(

@@ -12,6 +12,16 @@ extension Publisher {
         return try post(payload, format: format, flags: flags)
     }
 
+    /// Posts with a trace context, as above.
+    func postUnlessStuck(
+        _ payload: UnsafeRawBufferPointer, format: UInt8, flags: PostFlags, trace: TraceFields?
+    ) throws(SharedNotificationError) -> UInt64 {
+        let observation = LosslessRun.current
+        return try post(payload, format: format, flags: flags, trace: trace) { () throws(SharedNotificationError) in
+            try observation?.refuseIfStuck()
+        }
+    }
+
     /// Posts the payload in the reservation, as above. The reservation is used up, even on failure.
     func postUnlessStuck(
         _ reservation: inout Reservation, count: Int, format: UInt8, flags: PostFlags
@@ -29,14 +39,21 @@ extension Publisher {
 
     /// Posts the payloads of a batch, as above. An error says how many were posted.
     func postUnlessStuck(_ batch: PayloadBatch, flags: PostFlags) throws(SharedNotificationError) {
-        guard flags.timeout != nil, let observation = LosslessRun.current else { return try post(batch, flags: flags) }
+        guard flags.timeout != nil, LosslessRun.current != nil else { return try post(batch, flags: flags) }
+        try postUnlessStuck(batch, flags: flags, trace: nil)
+    }
+
+    /// Posts the payloads of a batch one by one, as above.
+    func postUnlessStuck(
+        _ batch: PayloadBatch, flags: PostFlags, trace: TraceFields?
+    ) throws(SharedNotificationError) {
         let bytes = batch.bytes.span.bytes
         for index in 0..<batch.count {
             do throws(SharedNotificationError) {
                 _ = try bytes.withUnsafeBytes { (bytes) throws(SharedNotificationError) in
-                    try post(
+                    try postUnlessStuck(
                         UnsafeRawBufferPointer(rebasing: bytes[batch.range(index)]), format: batch.format,
-                        flags: flags, checking: observation.refuseIfStuck)
+                        flags: flags, trace: trace)
                 }
             } catch {
                 throw SharedNotificationError(error, index, of: batch.count)

@@ -42,7 +42,7 @@ final class PostingQueue: @unchecked Sendable {
             if isTimer { startTimer() }
         }
         if isForked || style == .now {
-            try post(pending)
+            try core.post(pending)
         } else if style == .asap {
             queue.async { self.drain(all: false) }
         }
@@ -79,7 +79,7 @@ final class PostingQueue: @unchecked Sendable {
                 }
                 while let pending = next() {
                     do throws(SharedNotificationError) {
-                        try post(pending)
+                        try core.post(pending)
                     } catch { failures.append((pending.name, error)) }
                 }
                 all = lock.withLock {
@@ -101,11 +101,6 @@ final class PostingQueue: @unchecked Sendable {
             if underWay != nil { begun += 1 }
             return underWay
         }
-    }
-
-    private func post(_ pending: DeferredPosts.Pending) throws(SharedNotificationError) {
-        _ = try core.post(
-            pending.payload, name: pending.name, subject: pending.subject, as: pending.type, pending.flags)
     }
 
     private func startTimer() {

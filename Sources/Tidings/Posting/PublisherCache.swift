@@ -17,6 +17,8 @@ final class PublisherCache: Sendable {
         var kept: [PublisherHandle] = []
         /// Publishers of types, without a subject. Never emptied, because the number of types in a program is bounded.
         let byType = TypeTable<Publisher.KeptPublisher>()
+        /// With a tracer, both tables are empty.
+        var tracer: PostTracer?
     }
 
     private struct Key: Hashable {
@@ -44,6 +46,26 @@ final class PublisherCache: Sendable {
         contents = ForkLocal { Contents() }
     }
 
+    /// Gives posts their trace context; `nil`: none. In a forked child it is `nil` at first. While there is a tracer,
+    /// `publisher` throws `.untraced`: a post finds no publisher in the tables, and asks for a tracer only then. So
+    /// posts without a tracer execute no instruction for it. A post that has begun may go on without it.
+    var tracer: PostTracer? {
+        get {
+            let contents = contents.object
+            return contents.lock.withLock { contents.tracer }
+        }
+        set {
+            let contents = contents.object
+            var dropped: [Key: PublisherHandle] = [:]
+            contents.lock.withLock {
+                contents.tracer = newValue
+                // Other threads may be using the publishers of types: these stay open.
+                contents.byType.removeAll()
+                swap(&dropped, &contents.byName)
+            }
+        }
+    }
+
     /// The caller must keep the cache alive while it uses the result.
     @inline(__always)
     func publisher(
@@ -53,9 +75,14 @@ final class PublisherCache: Sendable {
             return try publisher(
                 for: type.name, subject: subject, as: type, fingerprint: PayloadCoding.fingerprint(of: type))
         }
-        let found = contents.borrowed._withUnsafeGuaranteedRef { $0.byType.value(of: ObjectIdentifier(type)) }
-        if let found { return found.publisher }
+        if let known = known(type) { return known }
         return try newPublisher(for: type)
+    }
+
+    /// The publisher of a type that has been posted before, without a subject.
+    @inline(__always)
+    func known(_ type: any SharedNotificationCenter.Message.Type) -> Publisher? {
+        contents.borrowed._withUnsafeGuaranteedRef { $0.byType.value(of: ObjectIdentifier(type)) }?.publisher
     }
 
     @inline(never)
@@ -67,13 +94,17 @@ final class PublisherCache: Sendable {
             return try publisher(
                 for: type.name, subject: nil, as: type, fingerprint: PayloadCoding.fingerprint(of: type))
         }
-        types.note(type, name: type.name)
         let contents = contents.object
+        if contents.lock.withLock({ contents.tracer != nil }) { throw .untraced }
+        types.note(type, name: type.name)
         let handle = try PublisherHandle(link.handle, name: type.name.rawValue, subject: nil)
-        // Kept before other threads can find it. If another thread was first, one handle too many is kept.
-        contents.lock.withLock { contents.kept.append(handle) }
         let new = Publisher(handle, fingerprint: PayloadCoding.fingerprint(of: type))
-        return contents.byType.insert(new.kept, for: ObjectIdentifier(type)).publisher
+        return contents.lock.withLock {
+            if contents.tracer != nil { return new }
+            // Kept before other threads can find it. If another thread was first, one handle too many is kept.
+            contents.kept.append(handle)
+            return contents.byType.insert(new.kept, for: ObjectIdentifier(type)).publisher
+        }
     }
 
     /// - Parameters:
@@ -100,11 +131,13 @@ final class PublisherCache: Sendable {
 
     private func opened(_ key: Key, _ subject: String?) throws(SharedNotificationError) -> PublisherHandle {
         let contents = contents.object
+        if contents.lock.withLock({ contents.tracer != nil }) { throw .untraced }
         let center = link.handle
         let handle = try PublisherHandle(center, name: key.name.rawValue, subject: subject, link: link)
         // Publishers are closed outside the lock.
         let dropped = contents.lock.withLock { () -> [Key: PublisherHandle] in
             var dropped: [Key: PublisherHandle] = [:]
+            if contents.tracer != nil { return dropped }
             // All are of one center: publishers of the previous center would keep it open.
             let isOfAnother = contents.byName.first?.value.isOf(center) == false
             if isOfAnother || contents.byName.count >= Self.limit { swap(&dropped, &contents.byName) }

@@ -17,6 +17,8 @@ final class TypeTable<Value: BitwiseCopyable & Sendable>: Sendable {
         // Sendable: the pointer never changes, and it points to atomics. Each holds the address of a link, or 0 for
         // none.
         let heads = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: count)
+        /// The heads of removed chains, which lookups may still follow.
+        let removed = Locked<[UInt]>([])
 
         // 64: a program posts few types. With more types the chains get longer, which is the only consequence.
         static var count: Int { 64 }
@@ -24,9 +26,9 @@ final class TypeTable<Value: BitwiseCopyable & Sendable>: Sendable {
         init() { for index in 0..<Self.count { (heads + index).initialize(to: Atomic(0)) } }
 
         deinit {
-            for index in 0..<Self.count {
-                // Relaxed: no other thread has a reference to the table any more.
-                var link = UnsafePointer<Link>(bitPattern: heads[index].load(ordering: .relaxed))
+            // Relaxed: no other thread has a reference to the table any more.
+            for head in (0..<Self.count).map({ heads[$0].load(ordering: .relaxed) }) + removed.withLock({ $0 }) {
+                var link = UnsafePointer<Link>(bitPattern: head)
                 while let last = link {
                     link = last.pointee.next
                     last.deallocate()
@@ -59,6 +61,14 @@ final class TypeTable<Value: BitwiseCopyable & Sendable>: Sendable {
             link = found.pointee.next
         }
         return nil
+    }
+
+    /// Removes all values. A lookup that is under way may still return one.
+    func removeAll() {
+        for index in 0..<Chains.count {
+            let head = chains.heads[index].exchange(0, ordering: .acquiringAndReleasing)
+            chains.removed.withLock { $0.append(head) }
+        }
     }
 
     /// Returns the table's value for the type. If another thread was first, this is that thread's value.

@@ -35,6 +35,8 @@ extension SharedNotificationCenter {
         ///
         /// Such a notification has no payload. Observers of a type or of a key do not get it.
         public var isCleared: Bool
+        /// The poster's trace context; `nil`: it has none. For TidingsService.
+        package var trace: TraceFields?
 
         /// Creates an envelope, for tests of closures that receive one. ``Notification`` has an example.
         public init(

@@ -88,6 +88,7 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         public static let serverEnded = Code("serverEnded")
         /// The server answered that it has no reply; the message contains its reason.
         public static let serverFailed = Code("serverFailed")
+        static let untraced = Code("untraced")
         /// Any other error of the operating system, as an `errno`; handled as ``SharedNotificationError`` shows.
         public static func system(_ errno: Int32) -> Code { Code("system", errno: errno) }
     }
@@ -116,6 +117,9 @@ public struct SharedNotificationError: Error, Hashable, Sendable, CustomStringCo
         postedCount = 0
         cause = Cause(error: underlyingError)
     }
+
+    /// A post must be given its trace context first (`PostingCore.traced`). Never leaves the library.
+    static var untraced: SharedNotificationError { SharedNotificationError(.untraced, message: "no trace context") }
 
     /// The error of a post of a batch, of which some messages were posted.
     init(_ error: SharedNotificationError, _ posted: Int, of count: Int) {

@@ -45,6 +45,8 @@ final class Dispatcher: @unchecked Sendable {
     private(set) var core: CenterCore?
     /// Observations that a failed move left without subscriptions.
     private var unserved: [Observation] = []
+    /// Observations that end when the leader has passed a position of the center that it serves; `nil`: it has.
+    private var finishing: [(observation: Observation, position: UInt64?)] = []
     /// True if no thread joins the leader at its end: the leader then closes the observer itself.
     private var endsItself = false
 
@@ -172,11 +174,49 @@ final class Dispatcher: @unchecked Sendable {
         observation.subscriptions = []
     }
 
+    /// Ends an iterator's observation after everything that is posted before this call.
+    func finish(_ observation: Observation) {
+        guard !isForked else { return }
+        lock.withLock {
+            guard !roles.isStopped, !finishing.contains(where: { $0.observation === observation }) else { return }
+            finishing.append((observation, observer.end))
+            // Wakes the leader: it may sleep for long, because nothing is posted. With the lock held, so that the C
+            // observer is open.
+            observer.interrupt()
+        }
+    }
+
+    /// Whether observations wait for their end.
+    var isFinishing: Bool { lock.withLock { !finishing.isEmpty } }
+
+    /// Ends the observations whose position the leader has passed; with `all`, all of them. Only the leader calls it,
+    /// when it has routed every delivery that it has taken. True: some are left.
+    func finishReached(all: Bool = false) -> Bool {
+        let position = observer.position
+        let (reached, waiting, isLeft) = lock.withLock {
+            let reached = finishing.filter { all || $0.position ?? 0 <= position }
+            finishing.removeAll { each in reached.contains { $0.observation === each.observation } }
+            var waiting: [UnsafeContinuation<Item?, Never>] = []
+            for (observation, _) in reached {
+                observation.machine.finish()
+                waiting += observation.pulling
+                observation.pulling = []
+            }
+            return (reached, waiting, !finishing.isEmpty)
+        }
+        // An iterator waits only if no item does.
+        for continuation in waiting { continuation.resume(returning: nil) }
+        // Released without the lock.
+        withExtendedLifetime(reached) {}
+        return isLeft
+    }
+
     /// Removes an observation, with the lock held. Pass the result to `finish`, without the lock.
     func remove(_ observation: Observation) -> Roles.Stop {
         let isUnserved = unserved.contains { $0 === observation }
         if isUnserved { unserved.removeAll { $0 === observation } }
         let isServed = isUnserved || !observation.subscriptions.isEmpty
+        finishing.removeAll { $0.observation === observation }
         leave(observation)
         return isServed ? stopIfUnused() : .nothing
     }
@@ -211,6 +251,8 @@ final class Dispatcher: @unchecked Sendable {
         let (served, ends) = lock.withLock {
             let served = table.observations + unserved
             unserved = []
+            // `served` has them, too.
+            finishing = []
             for observation in served { lookAway(from: observation) }
             stop = roles.stop(byLeader: true)
             lock.wakeAll()
@@ -236,6 +278,8 @@ final class Dispatcher: @unchecked Sendable {
             executables.close()
             executables = ExecutableNames(center: center)
             incarnations.append(center.incarnation)
+            // Everything in the ended center has been delivered.
+            for index in finishing.indices { finishing[index].position = nil }
             lock.wakeAll()
             let served = table.observations + unserved
             unserved = []

@@ -16,17 +16,28 @@ extension Dispatcher {
         // `LosslessRun` refers to the observation without a reference.
         defer { withExtendedLifetime((names, own)) {} }
         var resuming = resuming
+        // Whether observations end when this thread has passed a position. A deposed leader may have been told of them.
+        var isFinishing = isFinishing
+        // Bounds the tries: a peer may claim positions for ever.
+        var turns: Int64 = 0
         while true {
             if !resuming {
-                switch observer.next() {
+                switch isFinishing ? observer.next(within: turns == 0 ? 0 : 1_000_000) : observer.next() {
+                case nil:
+                    turns += 1
+                    isFinishing = finishReached(all: turns >= Self.mostTurns)
+                    if !isFinishing { turns = 0 }
+                    continue
                 case .delivery: position = 0
                 case .interrupted:
                     if lock.withLock({ roles.isStopped }) { return end() }
+                    isFinishing = self.isFinishing
                     continue
                 case .failed(let error):
                     switch goOn(after: error, tenure) {
                     case .goOn:
                         names = executables
+                        if isFinishing { isFinishing = finishReached() }
                         continue
                     case .deposed, .stopped: return end()
                     }
@@ -34,12 +45,17 @@ extension Dispatcher {
             }
             resuming = false
             switch route(tenure) {
-            case .goOn: continue
+            case .goOn:
+                if isFinishing, !observer.hasNext { isFinishing = finishReached() }
+                continue
             case .deposed: return
             case .stopped: return end()
             }
         }
     }
+
+    /// Of a millisecond. A claimed position is revoked after a few milliseconds.
+    private static var mostTurns: Int64 { 1000 }
 
     private enum Routed {
         case goOn
@@ -96,9 +112,9 @@ extension Dispatcher {
                     let bytes = kept ?? observer.keptPayload(holds: holds)
                     kept = bytes
                     isKept = true
-                    keep(
-                        .arrival(observer.arrival(for: name, bytes, executables)), for: observation,
-                        isImmediate: observer.isImmediate)
+                    var arrival = observer.arrival(for: name, bytes, executables)
+                    if observation.subscription.isTimed { arrival.takenAt = Lock.now }
+                    keep(.arrival(arrival), for: observation, isImmediate: observer.isImmediate)
                 }
             case .done(let routed):
                 // This thread still leads, because a leader is not deposed between two closures.

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The tests of TidingsService and TidingsTesting, with the trait Service, in a build of its own; then the mutants of
+# TidingsService: deliberate mistakes, each of which a test must find.
+#
+#   Tests/service/run.sh                       what CI runs
+#   Tests/service/run.sh --tests [OPTION…]     the tests alone, with these options of swift test
+#   Tests/service/run.sh --mutants [MUTANT…]   the mutants alone
+set -euo pipefail
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
+kind=
+case ${1:-} in --tests | --mutants) kind=$1; shift ;; esac
+options=(--traits Service --scratch-path .build-service -Xswiftc -gline-tables-only)
+
+if [[ $kind != --mutants ]]; then
+    # Into a variable: with `grep -q` at its end, a pipe would fail if `swift` is still writing.
+    unasked=$(swift package show-dependencies --format flatlist)
+    if grep -Eqi 'swift-(service-lifecycle|log|metrics|distributed-tracing|configuration)' <<<"$unasked"; then
+        echo "a library of servers is a dependency without the trait Service"
+        exit 1
+    fi
+    export TIDINGS_SERVICE_ALONE=1
+    .ci/line-by-line swift test "${options[@]}" "$@"
+    if [[ $kind == --tests ]]; then exit; fi
+    build=$(swift build "${options[@]}" --show-bin-path)
+    .ci/check-documentation "$build" --service
+    .ci/check-examples "$build" --service
+fi
+export TIDINGS_SERVICE_ALONE=1
+build=$(swift build "${options[@]}" --show-bin-path)
+[[ $kind != --mutants ]] || swift build --build-tests "${options[@]}"
+
+# Without a mutant, no test takes 5 s.
+.ci/swift-mutants "$build" TidingsService Service ServicePeer service 15 "$@"
