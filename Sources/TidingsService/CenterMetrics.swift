@@ -13,9 +13,9 @@
     /// try await group.run()
     /// ```
     ///
-    /// Cost: a post executes no instruction for it, with or without. It takes one walk along the center's tables at
-    /// each interval, about 0.1 ms for a center of the default sizes. With `names`, the reader copies what was posted
-    /// under these names, at most the ring.
+    /// Cost: a post executes no instruction for it, except under one of `names`: there it finds an observer that never
+    /// sleeps, which takes under 2 ns. At each interval, this object walks along the center's tables once, and copies
+    /// what was posted under `names`, at most the ring.
     ///
     /// Each metric has the label `center`. A counter begins with 0 when this object is made.
     ///

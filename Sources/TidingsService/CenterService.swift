@@ -47,7 +47,7 @@
         }
 
         /// The health of this center object now, as ``Health`` shows. Asks the kernel, and walks along the center's
-        /// tables: about 0.1 ms for a center of the default sizes. Never waits.
+        /// tables. Never waits.
         public var health: Health {
             var health = Health(isAttached: !hasEnded, incarnation: incarnation, behind: 0)
             guard let end = try? statistics.posted else {

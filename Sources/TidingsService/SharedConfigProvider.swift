@@ -19,8 +19,8 @@
     ///
     /// Promise:
     /// - ``set(_:)`` sets several values at once: no process ever sees some of them without the others.
-    /// - Every watcher in every process receives each change, without polling, in microseconds. A watcher that is slow
-    ///   skips values, and always receives the last one.
+    /// - Each change wakes every watcher in every process; nothing polls. A watcher that is slow skips values, and
+    ///   always receives the last one.
     /// - If processes set different keys at the same time, no value is lost. If they set one key, all processes have
     ///   the value of the later one in the center's order.
     /// - A payload that is not a configuration changes nothing, and is reported to `onDiagnostic` of the center.
@@ -85,8 +85,7 @@
         /// example.
         ///
         /// Promise: when this call has returned, ``value(forKey:type:)`` of this object has these values, or later
-        /// ones. Other processes receive them in microseconds. Other keys keep their values. A post never waits for
-        /// another process.
+        /// ones. Other keys keep their values. The call never waits for another process.
         ///
         /// - Throws: ``SharedNotificationError``; nothing was set then: `.payloadTooLarge` (all values together),
         ///   `.noSpace`, `.full`, `.removed`, `.notPermitted`, `.encodingFailed`.
@@ -174,7 +173,7 @@
             try Self.lookup(state.withLock { $0.config.entries[key.description]?.value }, key, type)
         }
 
-        /// The value as the center has it now, which this process may receive a few microseconds later
+        /// The value as the center has it now, which this process may receive a little later
         /// (``value(forKey:type:)``). ``SharedConfigProvider`` has an example.
         ///
         /// - Throws: as ``value(forKey:type:)``; also what reading a retained value throws: `.invalidName`, `.system`

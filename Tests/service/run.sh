@@ -31,3 +31,7 @@ build=$(swift build "${options[@]}" --show-bin-path)
 
 # Without a mutant, no test takes 5 s.
 .ci/swift-mutants "$build" TidingsService Service ServicePeer service 15 "$@"
+if [[ -n $kind ]]; then exit; fi
+# The example, in the same place, so that little is built for it.
+swift build --package-path Examples/Service --scratch-path .build-service -Xswiftc -gline-tables-only
+timeout 60 Tests/service/shop.py "$build"

@@ -36,6 +36,10 @@
                 try provider.set([AbsoluteConfigKey(["peer", words[1], "\(number)"]): value(number)])
             }
             say("own")
+        // For the example Shop, whose messages these are.
+        case "product":
+            try center.post(name: "com.example.shop.invalidated", payload: .json(#"{"product": \#(words[1])}"#))
+        case "price": try provider.set(["price.factor": ConfigValue(.double(Double(words[1])!), isSecret: false)])
         case "wait":
             try await provider.watchValue(forKey: "a", type: .int) { updates in
                 for await update in updates {
