@@ -1097,10 +1097,17 @@ typedef struct tidings_participant_observers {
     /// Of its lossless observer that is furthest behind: the number of posts, of any name, from the first that it has
     /// still to receive. Posters are held back when this number is the whole ring.
     uint64_t behind;
+    /// How many of its observers publish how far they are: all, if its process knows version 1.1 of the format.
+    uint32_t known;
+    /// What these observers have reported as missed, modulo 2^31. Less, when one of them is closed.
+    uint32_t missed;
+    /// As `behind`, of the one of these observers that is furthest behind, lossless or not. While an observer is awake,
+    /// the number may be up to 64 too large; in a ring of less than 1,024 slots, up to a sixteenth of the ring.
+    uint64_t distance;
 } tidings_participant_observers;
 
 /// Reads what observers the participant at that index has; all 0, if there is no participant. Walks along the ring
-/// once. If very many prefixes are observed, `behind` may be too large.
+/// twice. If very many prefixes are observed, `behind` and `distance` may be too large.
 /// Bound: walk. Never waits.
 void tidings_participant_observers_get(tidings_center *center, uint32_t index,
                                        tidings_participant_observers *observers);

@@ -41,6 +41,13 @@ extension SharedNotificationCenter {
         /// How far its slowest lossless observer is behind: the number of posts, of all names, from that observer's
         /// next notification on. When that is the whole ring (``Statistics/slots``), posts wait for it.
         public var behind: Int
+        /// How far that one of its observers is behind that is furthest behind, lossless or not; `nil`: none of them
+        /// says it. Those of a process that was built with version 1.0 of the center's format do not.
+        ///
+        /// While an observer is awake, the number may be up to 64 too large.
+        public var distance: Int?
+        /// How many notifications its observers have reported as missed, modulo 2³¹. Less, when one of them ends.
+        public var missed: UInt32
         /// How many payloads it holds in place (``ObserverOptions/inPlace``). Approximate while it takes and releases
         /// some.
         public var payloadsHeld: Int
@@ -88,6 +95,7 @@ extension SharedNotificationCenter.ParticipantStatistics {
             pid: info.pid, uid: info.uid, executable: executable, isAlive: info.alive,
             isOwn: info.own, joinedAt: Date(timeIntervalSince1970: Double(info.joined_at_ns) / 1e9),
             observers: Int(own.observers), observersLossless: Int(own.lossless), behind: Int(clamping: own.behind),
+            distance: own.known == 0 ? nil : Int(clamping: own.distance), missed: own.missed,
             payloadsHeld: Int(holds.payloads), memoryHeld: holds.memory,
             holdsSince: holds.payloads == 0 ? nil : Date(timeIntervalSince1970: Double(holds.since_ns) / 1e9),
             announced: info.announced ? announced : nil)

@@ -10,8 +10,9 @@ struct Top: ParsableCommand {
         abstract: "Watch what a center does: rates by name and by process, and what holds posters back.",
         discussion: """
             A screen that is drawn again in each second: the posts, bytes and deliveries per second of each name; and \
-            for each process its posts and bytes per second, its observers, how far its slowest lossless observer \
-            is behind, the memory that it holds in place, and its state:
+            for each process its posts and bytes per second, its observers and how many of them are lossless, how \
+            far its slowest observer is behind, how many notifications they missed per second, the memory that it \
+            holds in place, and its state:
 
               full     a lossless observer is nearly a whole ring behind: posters wait for it
               stopped  stopped by a signal or a debugger
@@ -21,8 +22,8 @@ struct Top: ParsableCommand {
               alive    in another pid namespace, so its state is not known; unknown: the center may only be read
 
             Deliveries are the posts of a name times its observers, without observers of all names, which a center \
-            does not count by name. What observers of other processes missed is not in the center: their programs \
-            report it. Only lossless observers have a distance.
+            does not count by name. A process that was built with version 1.0 of the center's format does not say \
+            what its observers missed, and how far those are behind that are not lossless.
 
             The command is one observer of all names that reads no payloads. It never sleeps in the center, so posters \
             never wake it. If posts come faster than it counts, the sum stays exact, the rates of names and processes \
@@ -54,7 +55,7 @@ struct Top: ParsableCommand {
         help: """
             pretty, or json: one object per line and interval with center, seconds, positionsUsed, revoked, memory, \
             slots, chunks, chunkLimit, observers, observersAsleep, observersLossless, participants, postsPerSecond, \
-            bytesPerSecond, deliveriesPerSecond, unseen, processes and names.
+            bytesPerSecond, deliveriesPerSecond, missedPerSecond, unseen, processes and names.
             """)
     var format = Centers.Format.pretty
 

@@ -93,6 +93,17 @@ for one in "${versions[@]}"; do
 done
 echo "compatibility: each pair of ${versions[*]} passed"
 
+# What an observer of each version publishes of itself, as this version reads it.
+program present checker -DPUBLISHES "$root/Tests/compatibility/published.c"
+for version in "${versions[@]}"; do
+    program "$version" published "$root/Tests/compatibility/published.c"
+    rm -rf "${directory:?}"/*
+    known=1
+    if [[ $version == 1.0 ]]; then known=0; fi
+    "$build/checker-present" "$build/published-$version" $known || { echo "compatibility: what an observer of $version publishes is not known"; exit 1; }
+done
+echo "compatibility: what observers of ${versions[*]} publish is read as it is"
+
 # The deliberate mistakes of an older process beside a later one.
 "$root/.ci/check-mutants" --list compatibility | while read -r mutant _; do
     cp -r "$build/present" "$build/mutant"

@@ -24,6 +24,8 @@ declare -A complaints=(
     [ORPHAN_NAME_KEPT]='is left in state'
     [CHILD_KEEPS_PARTICIPANT_LOCK]='participants instead of|no participant died since'
     [LAPPED_READER_COUNTS_NOTHING]='it got'
+    [LOSS_NOT_PUBLISHED]='[0-9]* missed, of'
+    [POSITION_NOT_PUBLISHED]='[0-9]* away'
 )
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/tidings-mutants.XXXXXX")
@@ -31,7 +33,7 @@ shared=$(mktemp -d /dev/shm/tidings-mutants.XXXXXX)
 trap 'rm -rf "$work" "$shared"' EXIT
 ulimit -c 0
 
-# "MUTANT SCENARIO" lines. A scenario's whole name is SCENARIO_survives_a_fault_anywhere.
+# "MUTANT SCENARIO" lines. A scenario's whole name is SCENARIO, or SCENARIO_survives_a_fault_anywhere.
 .ci/check-mutants --list fault-injection | sed 's/^MUTANT_//' >"$work/mutants"
 if ! cut -d' ' -f1 "$work/mutants" | diff - <(printf '%s\n' "${!complaints[@]}" | sort) >"$work/difference"; then
     echo "the mutants in CShim/src (<) and the complaints in this script (>) differ:"
@@ -51,10 +53,11 @@ printf '%s\n' CShim/src/*/*.c Tests/scenarios/*.c |
     xargs -P "$(nproc)" -I{} bash -c 'compile "$2" "$1/objects/${2//\//,}.o" -MMD' _ "$work" {}
 
 tell() { # tell BINARY SCENARIO MOMENTS
-    local directory status=0
+    local directory scenario=$2 status=0
     directory=$(mktemp -d "$shared/XXXXXX")
+    "$1" --list | grep " $2 " >/dev/null || scenario=$2_survives_a_fault_anywhere
     TIDINGS_TEST_HANG_TIMEOUT=${HANG_TIMEOUT:-15} TIDINGS_TEST_MOMENTS=$3 timeout -k 5 240 \
-        "$1" "$2_survives_a_fault_anywhere" "20261123" "$directory" </dev/null >"$directory.complaint" 2>&1 || status=$?
+        "$1" "$scenario" "20261123" "$directory" </dev/null >"$directory.complaint" 2>&1 || status=$?
     rm -rf "$directory"
     head -c 600 "$directory.complaint" | tr '\0' ' ' | tail -n 1
     return "$status"

@@ -191,3 +191,66 @@ void a_name_added_while_receiving_is_counted_exactly(void) {
     }
     tidings_publisher_close(a);
 }
+
+// MARK: What other processes see of it
+
+static pipe_pair ready, counted, enough;
+static uint64_t *told_missed;
+
+// Begins to read when it is continued. Then it reads until nothing is left, once more, and tells what it missed.
+static void misses(void) {
+    tidings_observer *observer = observer_of(join_center(0), NAME);
+    tell(&ready);
+    account seen = {0};
+    while (seen.received + seen.missed < 1000) {
+        tidings_delivery delivery;
+        OK(tidings_next(observer, -1, &delivery));
+        if (delivery.kind == TIDINGS_DELIVERY_MISSED)
+            seen.missed += delivery.missed;
+        else
+            seen.received++;
+    }
+    CHECK(drain(observer).received == 0, "more than was posted");
+    *told_missed = seen.missed;
+    tell(&counted);
+    told(&enough);
+}
+
+static tidings_participant_observers observers_of_process(tidings_center *center, pid_t pid) {
+    tidings_participant_observers found = {0};
+    tidings_participant_info info;
+    int result;
+    for (uint32_t i = 0; (result = tidings_participant(center, i, &info)) != -ERANGE; i++)
+        if (result == 0 && info.pid == pid) tidings_participant_observers_get(center, i, &found);
+    return found;
+}
+
+void an_observer_shows_how_far_it_is_and_what_it_missed(void) {
+    ready = pipe_open(), counted = pipe_open(), enough = pipe_open();
+    told_missed = shared_memory(sizeof *told_missed);
+    tidings_center *center = join_center(256);
+    tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "other");
+    const pid_t pid = start(misses);
+    told(&ready);
+    CHECK(kill(pid, SIGSTOP) == 0 && waitpid(pid, NULL, WUNTRACED) == pid, "%s", strerror(errno));
+    tidings_participant_observers found = observers_of_process(center, pid);
+    CHECK(found.known == 1 && found.distance == 0, "%u known, %lu away", found.known, (unsigned long)found.distance);
+    // Posts of other names are no distance before the first of its own.
+    for (uint32_t i = 0; i < 10; i++) (void)post_number(other, i);
+    found = observers_of_process(center, pid);
+    CHECK(found.distance == 0, "%lu away", (unsigned long)found.distance);
+    for (uint32_t i = 0; i < 20; i++) (void)post_number(publisher, i);
+    found = observers_of_process(center, pid);
+    CHECK(found.distance == 20 && found.missed == 0, "%lu away", (unsigned long)found.distance);
+    for (uint32_t i = 20; i < 1000; i++) (void)post_number(publisher, i);
+    found = observers_of_process(center, pid);
+    CHECK(found.distance > 128 && found.distance <= 256, "%lu away", (unsigned long)found.distance);
+    CHECK(kill(pid, SIGCONT) == 0, "%s", strerror(errno));
+    told(&counted);
+    found = observers_of_process(center, pid);
+    CHECK(found.missed == *told_missed && found.missed > 0, "%u missed, of %lu", found.missed,
+          (unsigned long)*told_missed);
+    CHECK(found.distance == 0 && found.behind == 0 && found.lossless == 0, "%lu away", (unsigned long)found.distance);
+    tell(&enough);
+    ends_well(pid);
+}

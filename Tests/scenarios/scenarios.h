@@ -162,6 +162,7 @@ SCENARIO(several_names_of_one_bucket_are_counted_apart)
 SCENARIO(subscriptions_of_one_observer_are_counted_apart)
 SCENARIO(a_rare_name_beside_a_chatty_one_loses_nothing_unsaid)
 SCENARIO(a_name_added_while_receiving_is_counted_exactly)
+SCENARIO(an_observer_shows_how_far_it_is_and_what_it_missed)
 
 CATEGORY(threads)
 SCENARIO(threads_that_share_a_publisher_post_each_in_its_order)

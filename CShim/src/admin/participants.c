@@ -40,16 +40,37 @@ static bool one_observes_prefix(tidings__segment *s, const tidings__observer_set
 // matches any of very many prefixes.
 #define PREFIXES_COMPARED (UINT64_C(1) << 19)
 
-// The number of positions from the first record that one of these lossless observers needs to the frontier. Records of
-// names that they do not observe don't count. A peer may have written that there are a thousand observers. So one walk
-// of the ring serves all, and reads their cursors again only when it has come to the next cursor.
-static uint64_t behind(tidings__segment *s, const tidings__observer_set *all) {
+// As `tidings__lossless_at`, by what the observers have published.
+static uint64_t published_at(const tidings__segment *s, const tidings__observer_set *all, uint64_t end,
+                             uint64_t position, tidings__observer_set *here) {
+    uint64_t next = UINT64_MAX;
+    *here = (tidings__observer_set){0};
+    for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) {
+        for (uint64_t bits = all->words[word]; bits; bits &= bits - 1) {
+            const uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            const uint64_t at = tidings__progress_of(s, index, end).position;
+            if (at <= position)
+                tidings__observer_set_add(here, index);
+            else if (at < next)
+                next = at;
+        }
+    }
+    return next;
+}
+
+// The number of positions from the first record that one of these observers needs to the frontier. They are lossless;
+// or, if `published`, what they have published counts. Records of names that they do not observe don't count. A peer
+// may have written that there are a thousand observers. So one walk of the ring serves all, and reads their cursors
+// again only when it has come to the next cursor.
+static uint64_t behind(tidings__segment *s, const tidings__observer_set *all, bool published) {
     const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) return 0;
     tidings__observer_set here;
     uint64_t next = 0, left = PREFIXES_COMPARED;
     for (uint64_t position = oldest; (int64_t)(end - position) > 0; position++) {
-        if (position >= next) next = tidings__lossless_at(s, all, position, &here);
+        if (position >= next)
+            next = published ? published_at(s, all, end, position, &here)
+                             : tidings__lossless_at(s, all, position, &here);
         if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(tidings__cell_at(s, position));
         if (one_observes(s, &here, TIDINGS__NAME_ALL) || one_observes(s, &here, tidings__route_name(route)) ||
@@ -126,15 +147,26 @@ int tidings_participant(tidings_center *center, uint32_t index, tidings_particip
 void tidings_participant_observers_get(tidings_center *center, uint32_t index, tidings_participant_observers *out) {
     memset(out, 0, sizeof *out);
     tidings__segment *s = &center->segment;
-    tidings__observer_set lossless = {0};
+    tidings__observer_set lossless = {0}, known = {0};
+    const uint64_t end = tidings__frontier(s, tidings__oldest(s));
     for (uint32_t i = 0; index < s->shape.participants && i < s->shape.observers; i++) {
         if (tidings__acquire(&s->observers[i].owner) != index + 1) continue;
         out->observers++;
+        const uint64_t instance = tidings__acquire(&s->observers[i].instance);
+        const tidings__progress progress = tidings__progress_of(s, i, end);
+        tidings__fence_acquire();
+        // Otherwise the entry was freed, or taken again, while it was read.
+        if (progress.published && instance != 0 && tidings__relaxed(&s->observers[i].instance) == instance) {
+            out->known++;
+            out->missed = (out->missed + progress.missed) & 0x7fffffff;
+            tidings__observer_set_add(&known, i);
+        }
         if (!(tidings__acquire(&s->header->lossless[i / 64]) >> i % 64 & 1)) continue;
         out->lossless++;
         tidings__observer_set_add(&lossless, i);
     }
-    if (out->lossless) out->behind = behind(s, &lossless);
+    if (out->lossless) out->behind = behind(s, &lossless, false);
+    if (out->known) out->distance = behind(s, &known, true);
 }
 
 void tidings_participant_holds_get(tidings_center *center, uint32_t index, tidings_participant_holds *out) {

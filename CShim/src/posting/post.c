@@ -165,7 +165,7 @@ static uint64_t resolved_again(tidings_publisher *publisher, resolution *before)
 
 #ifdef MUTANT_POSTERS_SHARE_A_LOCK  // Found by: fault-injection a_small_post
 static _Atomic uint64_t *shared_lock(const tidings__segment *s) {
-    return (_Atomic uint64_t *)(void *)&s->observers[s->shape.observers - 1].reserved;
+    return (_Atomic uint64_t *)(void *)&s->observers[s->shape.observers - 1].progress;
 }
 #endif
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "receiving/kind.h"
+#include "registry/observers.h"
 #include "registry/tally.h"
 
 void tidings__account(const tidings__segment *s, tidings__subscription *sub, uint32_t entry) {
@@ -63,7 +64,7 @@ static __attribute__((noinline)) bool bound_missed(const tidings_observer *o, ti
     return sub->missed != 0;
 }
 
-static void describe_missed(const tidings_observer *o, tidings__subscription *sub, tidings_delivery *d) {
+static void describe_missed(tidings_observer *o, tidings__subscription *sub, tidings_delivery *d) {
     memset(d, 0, sizeof *d);
     d->kind = TIDINGS_DELIVERY_MISSED;
     // An unfinished eviction may already have counted records beyond the cursor, up to `accounted`: then this
@@ -78,7 +79,12 @@ static void describe_missed(const tidings_observer *o, tidings__subscription *su
     d->subject = sub->subject;
     d->subject_length = sub->subject_length;
     d->payload = "";
+#ifndef MUTANT_LOSS_NOT_PUBLISHED  // Found by: fault-injection an_observer_shows_how_far_it_is_and_what_it_missed
+    o->reported += sub->missed;
+#endif
     sub->missed = 0;
+    if (o->publish_step && tidings__has_place(o->center))
+        tidings__progress_set(&o->center->segment, o->index, o->cursor, o->reported);
 }
 
 bool tidings__tell_missed(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {

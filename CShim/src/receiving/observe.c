@@ -55,7 +55,8 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         // Prevents eviction from the cursor on while the history is listed. The lossless cursor is set anew, so that no
         // eviction decided before can follow.
         tidings__lossless_history(s, observer->index, UINT64_MAX);
-        observer->cursor = observer->published = tidings__lossless_begin(s, observer->index, observer->cursor);
+        observer->cursor = tidings__lossless_begin(s, observer->index, observer->cursor);
+        tidings__cursor_begin(observer);
     }
     if (name) {
         tidings__key_make(&subscription->key, subscription->name, name_length, NULL, 0);

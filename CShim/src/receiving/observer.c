@@ -42,13 +42,14 @@ int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observ
     tidings__set_relaxed(&observer->table, table);
     observer->lossless = flags & TIDINGS_OBSERVE_LOSSLESS;
     // A waiting poster that is still awake soon finds room. At most the longest range of one eviction.
-    const uint64_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;
-    observer->publish_step = observer->lossless ? step : UINT64_MAX;
+    const uint32_t step = s->shape.slots / 16 < TIDINGS__EV_LENGTH_MAX ? s->shape.slots / 16 : TIDINGS__EV_LENGTH_MAX;
+    // A reader has no entry.
+    observer->publish_step = s->writable ? step + !step : 0;
     (void)(flags & TIDINGS_OBSERVE_BARE &&
            tidings__buffer_begin(observer));  // on failure, the first delivery tries again
     observer->cursor = tidings__frontier(s, tidings__relaxed(&center->hint));
     if (observer->lossless) observer->cursor = tidings__lossless_begin(s, observer->index, observer->cursor);
-    observer->published = observer->cursor;
+    tidings__cursor_begin(observer);
     tidings__end_watch(center, &observer->sleeper);
     // Must follow the watch: a later end is reported by the watch.
     if (tidings__end_look(center)) {
@@ -111,7 +112,8 @@ static int seek(tidings_observer *observer, uint64_t sequence, uint64_t asked) {
     uint64_t cursor = sequence > end ? end : sequence;
     if ((int64_t)(cursor - oldest) < 0) cursor = oldest;
     if (observer->lossless) cursor = tidings__lossless_begin(s, observer->index, cursor);
-    observer->cursor = observer->published = cursor;
+    observer->cursor = cursor;
+    tidings__cursor_begin(observer);
     return 0;
 }
 

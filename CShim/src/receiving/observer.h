@@ -112,9 +112,12 @@ struct tidings_observer {
     // The cursor: the next position to check. The thread in `tidings_next` owns it; before the first call, the thread
     // that sets the observer up owns it.
     uint64_t cursor;
-    // Lossless only: the cursor as posters know it, and its value when waiting posters were last woken.
+    // The cursor as other processes know it. Lossless only: its value when waiting posters were last woken.
     uint64_t published, woken;
-    uint64_t publish_step;  // the cursor is published after so many positions; UINT64_MAX: never
+    uint64_t publish_at;    // the cursor from which on it is published again; UINT64_MAX: never
+    uint64_t take_at;       // the same for a delivery, where a lossless observer also counts chunks: 0 for it
+    uint64_t reported;      // missed notifications, of all subscriptions
+    uint32_t publish_step;  // the cursor is published after so many positions; 0: never
     uint32_t chunks_taken;  // since posters were last informed of a taken chunk
     bool lossless;
     bool telling;          // a subscription may have losses to be reported
@@ -316,6 +319,8 @@ void tidings__withdraw(tidings_observer *observer);
 // If `wake`, also wakes posters that wait for room, however little there is. Otherwise posters are woken when a quarter
 // of the ring is free. Waiting posters check by themselves every millisecond.
 void tidings__publish_cursor(tidings_observer *observer, bool wake);
+// Publishes the cursor of an observer that has not begun, or was moved.
+void tidings__cursor_begin(tidings_observer *observer);
 
 // descriptor.c
 int tidings__descriptor_arm(tidings_observer *observer, tidings_delivery *delivery);

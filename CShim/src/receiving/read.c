@@ -103,6 +103,8 @@ static void activate_subscriptions(tidings_observer *o, tidings__table *t) {
         if (sub->id > o->youngest) o->youngest = sub->id;
     }
     tidings__set_relaxed(&t->fresh, false);
+    // Published from where it goes back to.
+    if (from != o->cursor && o->publish_step) o->publish_at = o->take_at = 0;
     o->cursor = from;
 }
 
@@ -155,8 +157,8 @@ static __attribute__((noinline, cold)) int not_taken(tidings_observer *o) {
 
 // Delivers the committed record at the cursor: TIDINGS__DELIVERED, or an error. TIDINGS__NOTHING: the cursor is beyond
 // it, or `*gone` is set: it was evicted while it was read.
-static inline __attribute__((always_inline)) int take(tidings_observer *o, tidings__table *t, uint64_t step,
-                                                      tidings_delivery *d, bool *gone) {
+static inline __attribute__((always_inline)) int take(tidings_observer *o, tidings__table *t, tidings_delivery *d,
+                                                      bool *gone) {
     tidings__segment *s = &o->center->segment;
     const uint64_t position = o->cursor;
     uint32_t matched = 0;
@@ -193,10 +195,12 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
         const tidings__record in_memory = r;
         tidings__describe_sections(o, &in_memory, d);
     }
-    if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK)
-        publish_chunk(o, r.chunk);
-    else if (o->lossless && o->cursor - o->published >= step)
-        tidings__publish_cursor(o, false);
+    if (o->cursor >= o->take_at) {
+        if (o->lossless && r.flags & TIDINGS__RECORD_CHUNK)
+            publish_chunk(o, r.chunk);
+        else if (o->cursor >= o->publish_at)
+            tidings__publish_cursor(o, false);
+    }
     return TIDINGS__DELIVERED;
 }
 
@@ -294,7 +298,7 @@ static inline int64_t positions_left(const tidings_observer *o) {
 
 static inline void pass_plain(tidings_observer *o, size_t count) {
     o->cursor += count;
-    if (o->cursor - o->published >= o->publish_step) tidings__publish_cursor(o, false);
+    if (o->cursor >= o->publish_at) tidings__publish_cursor(o, false);
 }
 
 bool tidings__take_plain(tidings_observer *o, tidings__table *t, tidings_delivery *d) {
@@ -335,7 +339,6 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     const int value = __builtin_expect(t->special != 0, 0) ? tidings__values_deliver(o, t, d) : TIDINGS__NOTHING;
     if (__builtin_expect(value != TIDINGS__NOTHING, 0)) return value;
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) activate_subscriptions(o, t);
-    const uint64_t step = o->publish_step;
     // Never beyond the ring's end, computed from EV, whatever the cells say.
     uint64_t reach = tidings__oldest(s) + s->shape.slots;
     uint32_t contradictions = 0;
@@ -352,7 +355,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
         if (__builtin_expect(status == TIDINGS__VALID, 1)) {
             PREFETCH_AHEAD(tidings__cell_at(s, position));
             bool gone;
-            const int taken = take(o, t, step, d, &gone);
+            const int taken = take(o, t, d, &gone);
             if (taken != TIDINGS__NOTHING) return taken;
             if (gone) status = TIDINGS__LAPPED;
         }
@@ -367,7 +370,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
         }
         if (status == TIDINGS__UNDECIDED) return TIDINGS__NOTHING;
         if (status == TIDINGS__CLAIMED) return TIDINGS__IN_FLIGHT;
-        if (o->lossless && o->cursor - o->published >= step) tidings__publish_cursor(o, false);
+        if (o->cursor >= o->publish_at) tidings__publish_cursor(o, false);
     }
     return TIDINGS__NOTHING;
 }

@@ -31,12 +31,23 @@ void tidings__sleep(tidings_observer *o, uint32_t announced, int64_t timeout_ns)
     if (!watched) tidings__end_look_seldom(o->center);
 }
 
+void tidings__cursor_begin(tidings_observer *o) {
+    o->published = o->cursor;
+    o->publish_at = o->publish_step ? o->cursor + o->publish_step : UINT64_MAX;
+    o->take_at = o->lossless ? 0 : o->publish_at;
+    if (o->publish_step) tidings__progress_set(&o->center->segment, o->index, o->cursor, o->reported);
+}
+
 void tidings__publish_cursor(tidings_observer *o, bool wake) {
-    if (!o->lossless || (o->published == o->cursor && (!wake || o->woken == o->cursor))) return;
+    if (!o->publish_step || (o->published == o->cursor && (!o->lossless || !wake || o->woken == o->cursor))) return;
+#ifdef MUTANT_POSITION_NOT_PUBLISHED  // Found by: fault-injection an_observer_shows_how_far_it_is_and_what_it_missed
+    if (!o->lossless) return;
+#endif
     tidings__segment *s = &o->center->segment;
     if (!tidings__has_place(o->center)) return;
-    tidings__lossless_advance(s, o->index, o->cursor);
-    o->published = o->cursor;
+    if (o->lossless) tidings__lossless_advance(s, o->index, o->cursor);
+    tidings__cursor_begin(o);
+    if (!o->lossless) return;
     // Not every advance wakes a waiting poster: a wake-up costs as much as hundreds of posts.
     if (!wake && o->cursor - o->woken < s->shape.slots / 4) return;
     o->woken = o->cursor;
@@ -198,7 +209,8 @@ static int next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
             if (turns++ < TURNS && tidings__slot_status(&o->center->segment, o->cursor) != TIDINGS__CLAIMED) continue;
             if (o->pending_claim.over && o->pending_claim.at == o->cursor && tidings__reader_pass(o, timeout_ns != 0))
                 continue;
-        } else {
+        } else if (o->lossless || timeout_ns == 0) {
+            // An observer that is awake and not lossless publishes its cursor in steps only.
             tidings__publish_cursor(o, true);
         }
         if (tidings__end_known(o->center)) {

@@ -18,7 +18,7 @@ int tidings__observer_take(tidings__segment *s, uint32_t participant, uint32_t *
         if (!tidings__cas(&s->observers[i].owner, &free, participant + 1)) continue;
         tidings__set_relaxed(&s->observers[i].history, 0);
         tidings__set_relaxed(&s->observers[i].serves, 0);
-        tidings__set_relaxed(&s->observers[i].reserved, TIDINGS__RESERVED);
+        tidings__set_relaxed(&s->observers[i].progress, 0);
         for (uint32_t group_wait = 0; group_wait < TIDINGS__GROUP_WAITS; group_wait++)
             tidings__set_relaxed(&s->observers[i].group_waits[group_wait], TIDINGS__NAME_NONE);
         tidings__set_release(&s->observers[i].instance, tidings__relaxed(&s->participants[participant].instance));
@@ -109,6 +109,13 @@ uint64_t tidings__lossless_at(const tidings__segment *s, const tidings__observer
         }
     }
     return next;
+}
+
+tidings__progress tidings__progress_of(const tidings__segment *s, uint32_t index, uint64_t end) {
+    const uint64_t word = tidings__relaxed(&s->observers[index].progress);
+    // Of the positions that these 32 bits can mean, the last one that is not beyond the end.
+    const uint64_t back = (uint32_t)((uint32_t)end - (uint32_t)word);
+    return (tidings__progress){word >> 63, (uint32_t)(word >> 32) & 0x7fffffff, back < end ? end - back : 0};
 }
 
 void tidings__observers_reclaim(tidings__segment *s, const tidings__participant_set *dead) {

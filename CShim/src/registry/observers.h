@@ -16,6 +16,17 @@ uint64_t tidings__lossless_begin(tidings__segment *s, uint32_t index, uint64_t f
 static inline void tidings__lossless_advance(const tidings__segment *s, uint32_t index, uint64_t cursor) {
     tidings__set_release(&s->observers[index].cursor, cursor);
 }
+// How far an observer is, for other processes to show. No process acts on it.
+static inline void tidings__progress_set(const tidings__segment *s, uint32_t index, uint64_t cursor, uint64_t missed) {
+    tidings__set_relaxed(&s->observers[index].progress, TIDINGS__PROGRESS(cursor, missed));
+}
+typedef struct tidings__progress {
+    bool published;     // false: its process is of version 1.0, or has published nothing yet
+    uint32_t missed;    // modulo 2^31
+    uint64_t position;  // the next one that it needs; at most `end`
+} tidings__progress;
+tidings__progress tidings__progress_of(const tidings__segment *s, uint32_t index, uint64_t end);
+
 // Until its cursor is at `until`, the observer needs every record. It reads history, and some of that was posted before
 // its name had an entry.
 static inline void tidings__lossless_history(const tidings__segment *s, uint32_t index, uint64_t until) {

@@ -16,12 +16,12 @@
 
 #define TIDINGS__FORMAT_MAJOR 1u
 #ifdef TIDINGS__TEST_MINOR  // a later minor version that uses all that is reserved, for Tests/compatibility alone
-#define TIDINGS__FORMAT_MINOR (0u + TIDINGS__TEST_MINOR)
+#define TIDINGS__FORMAT_MINOR (1u + TIDINGS__TEST_MINOR)
 #define TIDINGS__RESERVED UINT64_C(0xa55aa55aa55aa55a)
 #define TIDINGS__OPTIONAL (UINT64_C(1) << 63)
 #define TIDINGS__MORE TIDINGS__PAGE  // bytes of a part that no version 1.0 knows
 #else
-#define TIDINGS__FORMAT_MINOR 0u
+#define TIDINGS__FORMAT_MINOR 1u  // 0: without `progress` of observers
 #define TIDINGS__RESERVED UINT64_C(0)
 #define TIDINGS__OPTIONAL UINT64_C(0)  // the optional feature bits of a center that this build creates
 #define TIDINGS__MORE UINT64_C(0)      // bytes of the parts after those of version 1.0
@@ -197,13 +197,13 @@ typedef struct tidings__presence {
 //
 // - Writers: `doorbell`: its observer's process; a participant or a remover that wakes the observer. `owner`: by CAS
 //   the participant that takes the entry; to free the entry, that participant or one that reclaims it. `instance`:
-//   likewise. `cursor`, `history`, `group_waits` and `serves`: the owning participant.
+//   likewise. `cursor`, `history`, `group_waits`, `serves` and `progress`: the owning participant.
 // - No lock: `owner` is taken by CAS, so all other words but the doorbell have one writer. The doorbell changes by
 //   atomic read-modify-write only, and its epoch makes a late CAS fail.
 // - Stale read: at registration, EV changes after `cursor` and `history` are set, so an eviction decided on older
 //   values fails. Later, stale values make eviction keep more than it must, or a poster wait for up to 1 ms more. A
 //   stale doorbell can't lose a wake-up: sleeper and poster each have a full barrier before their check. A stale
-//   `group_waits` belongs to an earlier epoch of the doorbell.
+//   `group_waits` belongs to an earlier epoch of the doorbell. `progress` is only shown.
 typedef struct tidings__observer_entry {
     // Bit 0 asleep, above it the epoch; a futex. In a center with a writers file, this word is unused: its counterpart
     // is in the writers file.
@@ -215,8 +215,13 @@ typedef struct tidings__observer_entry {
     // While asleep: the name entries on whose `wake_group` it also sleeps. Written before the sleep is announced.
     _Atomic uint32_t group_waits[TIDINGS__GROUP_WAITS];
     _Atomic uint64_t serves;  // 1: it belongs to a server, which answers the requests of its name
-    _Atomic uint64_t reserved;
+    // Of each observer since 1.1. 63 published, 62…32 the missed notifications that it has reported, modulo 2^31, 31…0
+    // the next position that it needs, modulo 2^32. 0: not known.
+    _Atomic uint64_t progress;
 } tidings__observer_entry;
+
+#define TIDINGS__PROGRESS(position, missed)                                                                            \
+    (UINT64_C(1) << 63 | ((uint64_t)(missed)&0x7fffffff) << 32 | (uint32_t)(position))
 
 // One line of the writers file, for the observer of the same number. Only participants can map the writers file, so
 // only participants can sleep on these words.

@@ -44,7 +44,7 @@ enum TopColumns {
 
     static var processes: [TopColumn<TopReport.Process>] {
         [
-            number("PID", width: 7, rank: 3, isGrouped: false) { Int($0.pid) },
+            number("PID", width: 7, rank: 4, isGrouped: false) { Int($0.pid) },
             TopColumn(title: "PROCESS", width: 8, rank: 0, isText: true) { process in
                 let name = process.executable.isEmpty ? "?" : process.executable
                 return (name + (process.role.map { ": " + $0 } ?? ""), process.isOwn ? .dim : .plain)
@@ -53,13 +53,18 @@ enum TopColumns {
                 title: "STATE", width: 7, rank: 1, cell: { ($0.activity.rawValue, style(of: $0.activity)) },
                 value: { Double(severity(of: $0.activity)) }),
             rate(posts, rank: 0) { $0.postsPerSecond },
-            amount("BYTES/S", rank: 4) { $0.bytesPerSecond },
-            number("OBSERVERS", width: 9, rank: 5) { $0.observers },
-            number("LOSSLESS", width: 8, rank: 6) { $0.observersLossless },
+            amount("BYTES/S", rank: 6) { $0.bytesPerSecond },
+            TopColumn(
+                title: "OBS/LOSSL", width: 9, rank: 5,
+                cell: { ("\($0.observers)/\($0.observersLossless)", .plain) }, value: { Double($0.observers) }),
             TopColumn(
                 title: "BEHIND", width: 7, rank: 2,
                 cell: { ($0.behind?.grouped ?? "-", $0.activity == .full ? .alarm : .plain) },
                 value: { Double($0.behind ?? -1) }),
+            TopColumn(
+                title: "MISSED/S", width: 8, rank: 3,
+                cell: { ($0.missedPerSecond.asRate, $0.missedPerSecond > 0 ? .warning : .plain) },
+                value: { $0.missedPerSecond }),
             amount("HELD", rank: 8) { Double($0.memoryHeld) },
             TopColumn(
                 title: "CPU%", width: 5, rank: 7,

@@ -47,6 +47,7 @@ struct TopLayout {
         first.append("\(report.postsPerSecond.asRate) posts/s", .bold)
         first.append("  \(isEstimate)\(report.bytesPerSecond.asAmount)/s")
         first.append("  \(isEstimate)\(report.deliveriesPerSecond.asRate) deliveries/s")
+        if report.missedPerSecond > 0 { first.append("  \(report.missedPerSecond.asRate) missed/s", .warning) }
         first.append("  center \(report.center)", .dim)
         guard height >= Self.twoTables else { return [first] }
         var second = TopLine(limit: width)

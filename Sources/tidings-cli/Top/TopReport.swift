@@ -19,6 +19,8 @@ struct TopReport: Encodable, Equatable {
     var postsPerSecond = 0.0
     var bytesPerSecond = 0.0
     var deliveriesPerSecond = 0.0
+    /// What observers of other processes reported as missed, of those that say it.
+    var missedPerSecond = 0.0
     /// Posts of the interval that this command missed. The rates of names and processes then are estimates: each
     /// counted notification stands for more than one.
     var unseen: UInt64
@@ -55,8 +57,10 @@ struct TopReport: Encodable, Equatable {
         var bytesPerSecond = 0.0
         var observers = 0
         var observersLossless = 0
-        /// How many posts its slowest lossless observer is behind; missing if it has none.
+        /// How many posts its slowest observer is behind; missing if it has none, or none that says it.
         var behind: Int?
+        /// What its observers reported as missed.
+        var missedPerSecond = 0.0
         var payloadsHeld = 0
         var memoryHeld: UInt64 = 0
         /// The part of one processor that it used: 0.5 is half of one. Missing if it is not known.
@@ -107,6 +111,8 @@ extension TopReport {
             if isMutant("TOP_LOSS_NOT_IN_RATES") { bytesPerSecond = Double(now.traffic.bytes) / seconds }
         #endif
         processes = Self.processes(from: before, to: now, seconds: seconds, perSecond: perSecond)
+        // What this command missed is `unseen`.
+        missedPerSecond = processes.reduce(0) { $0 + ($1.isOwn ? 0 : $1.missedPerSecond) }
         names = Self.names(of: now, perSecond: perSecond)
         deliveriesPerSecond = names.filter { !$0.isPrefix }.reduce(0) { $0 + $1.deliveriesPerSecond }
     }
@@ -129,13 +135,15 @@ extension TopReport {
             let living = group.filter(\.isAlive)
             let members = living.isEmpty ? group : living
             let lossless = members.reduce(0) { $0 + $1.observersLossless }
-            let behind = lossless > 0 ? members.map(\.behind).max() : nil
+            let slowest = members.map(\.behind).max() ?? 0
             #if MUTANT_TOP_FULL_NEVER  // Found by: command reportsALosslessObserverThatHoldsPostersBack
                 let full = isMutant("TOP_FULL_NEVER") ? .max : now.statistics.slots / 16 * 15
             #else
                 let full = now.statistics.slots / 16 * 15
             #endif
-            let isFull = (behind ?? 0) >= full
+            let isFull = lossless > 0 && slowest >= full
+            // A process of another version says it of its lossless observers only.
+            let behind = members.compactMap(\.distance).max() ?? (lossless > 0 ? slowest : nil)
             let activity = living.isEmpty ? nil : now.activities[identity.pid]
             let used = activity.flatMap { activity in
                 before.activities[identity.pid].map { max(0, activity.processorTime - $0.processorTime) / seconds }
@@ -146,6 +154,7 @@ extension TopReport {
                 activity: Self.activity(
                     isAlive: !living.isEmpty, isReader: isReader, isFull: isFull, activity, used),
                 observers: members.reduce(0) { $0 + $1.observers }, observersLossless: lossless, behind: behind,
+                missedPerSecond: Double(missed(identity, from: before, to: now)) / seconds,
                 payloadsHeld: members.reduce(0) { $0 + $1.payloadsHeld },
                 memoryHeld: members.reduce(0) { $0 &+ $1.memoryHeld }, processors: used)
         }
@@ -160,6 +169,21 @@ extension TopReport {
             rows[identity] = row
         }
         return rows.values.sorted { ($0.pid, $0.uid) < ($1.pid, $1.uid) }
+    }
+
+    /// How many notifications the observers of a process reported as missed in the interval. The counts wrap around. If
+    /// an observer ended, the count goes back, and what the others missed in this interval is left out.
+    private static func missed(_ identity: Identity, from before: TopSnapshot, to now: TopSnapshot) -> UInt32 {
+        func sum(_ snapshot: TopSnapshot) -> UInt32 {
+            snapshot.participants.reduce(0) {
+                Identity(pid: $1.pid, uid: $1.uid) == identity ? ($0 &+ $1.missed) & 0x7fff_ffff : $0
+            }
+        }
+        #if MUTANT_TOP_LOSSES_OF_32_BITS  // Found by: command twoSnapshotsMakeRates
+            if isMutant("TOP_LOSSES_OF_32_BITS") { return sum(now) &- sum(before) }
+        #endif
+        let difference = (sum(now) &- sum(before)) & 0x7fff_ffff
+        return difference < 1 << 30 ? difference : 0
     }
 
     static func activity(

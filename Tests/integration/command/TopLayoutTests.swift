@@ -19,11 +19,11 @@ struct TopLayoutTests {
 
     private static func process(
         _ pid: Int32, _ executable: String, _ activity: TopReport.Process.Activity, _ posts: Double = 0,
-        behind: Int? = nil
+        behind: Int? = nil, missed: Double = 0
     ) -> TopReport.Process {
         TopReport.Process(
             pid: pid, uid: 0, executable: executable, isOwn: false, activity: activity, postsPerSecond: posts,
-            observers: 1, observersLossless: behind == nil ? 0 : 1, behind: behind)
+            observers: 1, observersLossless: behind == nil ? 0 : 1, behind: behind, missedPerSecond: missed)
     }
 
     private static func report(
@@ -32,7 +32,7 @@ struct TopLayoutTests {
             Self.name("com.example.*", 1234), Self.name("z", 0),
         ],
         processes: [TopReport.Process] = [
-            Self.process(7, "player", .running, 1234), Self.process(8, "logger", .asleep),
+            Self.process(7, "player", .running, 1234, missed: 12), Self.process(8, "logger", .asleep),
             Self.process(9, "slow", .full, behind: 4096), Self.process(10, "held", .stopped),
             Self.process(11, "gone", .ended),
         ],
@@ -41,7 +41,8 @@ struct TopLayoutTests {
         TopReport(
             center: "player", seconds: 1, positionsUsed: 99, revoked: 0, memory: 1 << 20, slots: 4096, chunks: 3,
             chunkLimit: 512, observers: 5, observersAsleep: 2, observersLossless: 1, participants: 5,
-            postsPerSecond: 1234, bytesPerSecond: 65_536, deliveriesPerSecond: 2468, unseen: unseen,
+            postsPerSecond: 1234, bytesPerSecond: 65_536, deliveriesPerSecond: 2468,
+            missedPerSecond: processes.reduce(0) { $0 + $1.missedPerSecond }, unseen: unseen,
             processes: processes, names: names)
     }
 
@@ -75,13 +76,15 @@ struct TopLayoutTests {
     func hasBothTablesIn80Columns() {
         let lines = Self.lines(80, 24)
         #expect(lines.count == 24)
-        #expect(lines[0] == "1,234 posts/s  64.0 KiB/s  2,468 deliveries/s  center player")
+        #expect(lines[0] == "1,234 posts/s  64.0 KiB/s  2,468 deliveries/s  12 missed/s  center player")
         #expect(lines[1].hasPrefix("5 observers, 2 asleep, 1 lossless  5 participants  3 of 512 chunks  1.0 MiB"))
         #expect(
             lines[2].split(separator: " ")
-                == ["PID", "PROCESS", "STATE", "↓POSTS/S", "BYTES/S", "OBSERVERS", "LOSSLESS", "BEHIND"])
-        #expect(lines[3].split(separator: " ") == ["7", "player", "running", "1,234", "0", "bytes", "1", "0", "-"])
-        #expect(lines.contains { $0.contains("slow") && $0.contains("full") && $0.hasSuffix("4,096") }, "\(lines)")
+                == ["PID", "PROCESS", "STATE", "↓POSTS/S", "BYTES/S", "OBS/LOSSL", "BEHIND", "MISSED/S"])
+        #expect(
+            lines[3].split(separator: " ") == ["7", "player", "running", "1,234", "0", "bytes", "1/0", "-", "12"])
+        let slow = lines.first { $0.contains("slow") } ?? ""
+        #expect(slow.contains("full") && slow.contains(" 1/1    4,096 "), "\(slow)")
         let title = lines.firstIndex { $0.hasPrefix("NAME ") } ?? 0
         #expect(title == 8)
         #expect(
@@ -332,6 +335,14 @@ struct TopLayoutTests {
         #expect(names["c"]?.deliveriesPerSecond == 0 && report.deliveriesPerSecond == 2.5)
         let own = report.processes.first { $0.pid == getpid() }
         #expect(own?.postsPerSecond == 1.5 && own?.observersLossless == 1 && own?.behind != nil)
+        // The counts of losses wrap around; and they go back if an observer ends.
+        func missed(_ first: UInt32, _ last: UInt32) throws -> Double? {
+            var (before, now) = (before, try snapshot(12, .init()))
+            before.participants[0].missed = first
+            now.participants[0].missed = last
+            return TopReport(from: before, to: now).processes.first { $0.pid == getpid() }?.missedPerSecond
+        }
+        #expect(try missed(3, 9) == 3 && missed(0x7fff_fffe, 2) == 2 && missed(9, 3) == 0)
         // Of 12 posts, 3 were counted: each stands for 4.
         traffic.missed = 9
         let estimate = TopReport(from: before, to: try snapshot(12, traffic))

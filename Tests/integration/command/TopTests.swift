@@ -103,6 +103,33 @@ struct TopTests {
         token.cancel()
     }
 
+    /// Fails if the distance or the losses of an observer that is not lossless are left out, or are those of another
+    /// process.
+    @Test(.timeLimit(.minutes(10)))
+    func showsHowFarAnObserverIsAndWhatItMissed() async throws {
+        let directory = try CenterDirectory()
+        let (center, mayReturn) = (try directory.center(slots: 256), DispatchSemaphore(value: 0))
+        let token = try center.addObserver(forNames: ["a"], options: .init(onMissed: { _, _ in })) { _ in
+            mayReturn.wait()
+        }
+        for _ in 0..<100 { try center.post(name: "a", payload: .empty) }
+        let own = process(getpid(), in: try await once(in: directory))
+        let behind = own["behind"] as? Int ?? 0
+        #expect(behind > 0 && behind <= 100 && own["missedPerSecond"] as? Double == 0, "\(own)")
+        let top = try Invocation(["top", "--format", "json", "--interval", "100ms"], in: directory)
+        _ = await top.output.first { _ in true }
+        for _ in 0..<1000 { try center.post(name: "a", payload: .empty) }
+        for _ in 0..<1100 { mayReturn.signal() }
+        let line = await top.output.first { object($0)["missedPerSecond"] as? Double ?? 0 > 0 }
+        let report = object(line)
+        #expect(process(getpid(), in: report)["missedPerSecond"] as? Double == report["missedPerSecond"] as? Double)
+        let after = await top.output.first { process(getpid(), in: object($0))["behind"] as? Int == 0 }
+        #expect(after != nil)
+        top.send(SIGINT)
+        expectEqual(await top.ending(), 0)
+        token.cancel()
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func printsLinesWithoutATerminal() async throws {
         let directory = try CenterDirectory()
@@ -163,18 +190,22 @@ struct TopTests {
         let directory = try CenterDirectory()
         let poster = Poster(try directory.center(), "com.example.a")
         let tmux = try Tmux("\(try Invocation.path(of: "tidings")) top", in: directory, width: 80, height: 24)
-        var lines = try await tmux.screen { $0.contains { $0.hasPrefix("com.example.a ") } }
+        var lines = try await tmux.screen { lines in
+            lines.contains { $0.hasPrefix("com.example.a ") } && lines.contains { $0.hasPrefix("q quit") }
+        }
         #expect(lines.first?.contains(" posts/s") == true && lines.last { !$0.isEmpty }?.hasPrefix("q quit") == true)
         #expect(lines.filter { $0.hasPrefix("NAME ") }.count == 1, "\(lines)")
         #expect(lines.contains { $0.contains("PROCESS") && $0.contains("BEHIND") }, "\(lines)")
         try tmux.press("/", "b")
-        lines = try await tmux.screen { !$0.contains { $0.hasPrefix("com.example.a ") } }
+        lines = try await tmux.screen { lines in
+            lines.contains { $0.hasPrefix("/b") } && !lines.contains { $0.hasPrefix("com.example.a ") }
+        }
         #expect(lines.contains { $0.hasPrefix("/b") }, "\(lines)")
         try tmux.press("Escape")
         lines = try await tmux.screen { $0.contains { $0.hasPrefix("com.example.a ") } }
         try tmux.resize(20, 5)
-        lines = try await tmux.screen { $0.count <= 6 && $0.contains { $0.hasPrefix("q quit") } }
-        #expect(lines.contains { $0.hasPrefix("NAME        ↓POSTS/S") }, "\(lines)")
+        lines = try await tmux.screen { $0.count <= 6 && $0.contains { $0.hasPrefix("NAME        ↓POSTS/S") } }
+        #expect(lines.contains { $0.hasPrefix("q quit") }, "\(lines)")
         try tmux.resize(80, 24)
         try tmux.press("q")
         lines = try await tmux.screen { $0.contains("ended with 0") }

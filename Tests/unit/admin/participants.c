@@ -57,6 +57,34 @@ TEST(an_observer_of_a_prefix_is_behind_at_the_records_of_its_names) {
     CHECK_EQUAL(found.behind, 2);
 }
 
+TEST(an_observer_is_at_a_distance_by_what_it_has_published) {
+    tidings_center *center = fresh_center();
+    tidings__segment *s = &center->segment;
+    const uint32_t a = joined(center, "a", false, 2), b = joined(center, "b", false, 1);
+    for (uint32_t i = 2; i <= 4; i++) s->observers[i].owner = 3 + 1, s->observers[i].instance = 11;
+    for (uint64_t p = 0; p < 10; p++) unit_post(s, p, tidings__route_word(p == 6 || p == 2 ? a : b, 0, 0, 0));
+    s->observers[2].progress = TIDINGS__PROGRESS(0, 5);
+    s->observers[4].progress = TIDINGS__PROGRESS(0, 0x7fffffff);
+    tidings_participant_observers found;
+    tidings_participant_observers_get(center, 3, &found);
+    CHECK_EQUAL(found.observers, 3);
+    CHECK_EQUAL(found.known, 2);
+    CHECK_EQUAL(found.missed, 4);
+    CHECK_EQUAL(found.distance, 8);
+    CHECK_EQUAL(found.behind, 0);
+    s->observers[2].progress = TIDINGS__PROGRESS(3, 5);
+    tidings_participant_observers_get(center, 3, &found);
+    CHECK_EQUAL(found.distance, 4);
+    // Beyond the end: it needs nothing.
+    s->observers[2].progress = TIDINGS__PROGRESS(7, 5);
+    tidings_participant_observers_get(center, 3, &found);
+    CHECK_EQUAL(found.distance, 0);
+    // An entry that is being taken.
+    s->observers[2].instance = 0;
+    tidings_participant_observers_get(center, 3, &found);
+    CHECK_EQUAL(found.known, 1);
+}
+
 TEST(the_holds_of_a_participant_are_described) {
     tidings_center *center = fresh_center();
     tidings__segment *s = &center->segment;

@@ -54,6 +54,20 @@ TEST(losses_are_reported_one_subscription_at_a_time_and_once) {
     CHECK(!tidings__tell_missed(o, o->table, &d));
 }
 
+TEST(reported_losses_are_published_with_the_position) {
+    tidings_observer *o = fresh_observer();
+    tidings__subscription *first = added(o, "a", 0), *second = added(o, "b", 0);
+    const _Atomic uint64_t *progress = &o->center->segment.observers[o->index].progress;
+    tidings_delivery d;
+    o->cursor = 7;
+    first->missed = 2;
+    second->missed = 3;
+    CHECK(tidings__tell_missed(o, o->table, &d));
+    CHECK_EQUAL(*progress, TIDINGS__PROGRESS(7, 2));
+    CHECK(tidings__tell_missed(o, o->table, &d));
+    CHECK_EQUAL(*progress, TIDINGS__PROGRESS(7, 5));
+}
+
 TEST(no_more_is_reported_as_missed_than_positions_were_evicted) {
     tidings_observer *o = fresh_observer();
     tidings__subscription *sub = added(o, "a", 0);

@@ -20,6 +20,42 @@ TEST(a_lossless_cursor_is_published_when_the_ring_has_nothing_more) {
     CHECK_EQUAL(o->published, 1);
 }
 
+TEST(each_observer_publishes_its_position_when_the_ring_has_nothing_more) {
+    tidings_observer *o = fresh_observer();
+    const _Atomic uint64_t *progress = &o->center->segment.observers[o->index].progress;
+    tidings_delivery d;
+    CHECK_EQUAL(*progress, TIDINGS__PROGRESS(0, 0));
+    post_of(o, 0, added(o, "a", 0)->entry);
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(*progress, TIDINGS__PROGRESS(0, 0));
+    CHECK_EQUAL(next_of(o, &d), -EAGAIN);
+    CHECK_EQUAL(*progress, TIDINGS__PROGRESS(1, 0));
+}
+
+TEST(each_observer_publishes_its_position_in_steps) {
+    tidings_observer *o = fresh_observer();
+    const _Atomic uint64_t *progress = &o->center->segment.observers[o->index].progress;
+    const uint32_t entry = added(o, "a", 0)->entry;
+    tidings_delivery d;
+    for (uint64_t p = 0; p < 2 * o->publish_step; p++) post_of(o, p, entry);
+    for (uint64_t p = 1; p <= 2 * o->publish_step; p++) {
+        CHECK_EQUAL(next_of(o, &d), 0);
+        CHECK_EQUAL(*progress, TIDINGS__PROGRESS(p - p % o->publish_step, 0));
+    }
+}
+
+TEST(a_reader_publishes_no_position) {
+    tidings_observer *o = fresh_reader();
+    const tidings__segment *s = &o->center->segment;
+    tidings_delivery d;
+    const uint32_t a = counted(o->center, "a");
+    (void)added(o, "a", 0);
+    post_of(o, 0, a);
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(next_of(o, &d), -EAGAIN);
+    for (uint32_t i = 0; i < s->shape.observers; i++) CHECK_EQUAL(s->observers[i].progress, 0);
+}
+
 TEST(the_next_call_frees_removed_subscriptions) {
     tidings_observer *o = fresh_observer();
     tidings_delivery d;

@@ -106,6 +106,29 @@ TEST(at_a_position_are_the_observers_whose_cursor_has_come_there) {
     CHECK_EQUAL(here.words[0], 0x3);
 }
 
+TEST(a_taken_entry_has_published_nothing) {
+    tidings__segment *s = unit_segment();
+    s->observers[0].progress = TIDINGS__PROGRESS(3, 4);
+    CHECK_EQUAL(taken(s, OWN), 0);
+    CHECK(!tidings__progress_of(s, 0, 5).published);
+}
+
+TEST(a_published_position_is_the_last_one_before_the_end_that_it_can_mean) {
+    tidings__segment *s = unit_segment();
+    const uint64_t wrapped = UINT64_C(1) << 32;
+    s->observers[0].progress = TIDINGS__PROGRESS(wrapped + 3, UINT64_C(1) << 31 | 4);
+    tidings__progress progress = tidings__progress_of(s, 0, wrapped + 5);
+    CHECK(progress.published);
+    CHECK_EQUAL(progress.missed, 4);
+    CHECK_EQUAL(progress.position, wrapped + 3);
+    CHECK_EQUAL(tidings__progress_of(s, 0, wrapped + 2).position, 3);
+    CHECK_EQUAL(tidings__progress_of(s, 0, 3).position, 3);
+    s->observers[0].progress = UINT64_MAX;
+    progress = tidings__progress_of(s, 0, 5);
+    CHECK_EQUAL(progress.missed, 0x7fffffff);
+    CHECK_EQUAL(progress.position, 0);
+}
+
 TEST(an_observer_is_dead_once_its_participant_is_another_incarnation) {
     tidings__segment *s = unit_segment();
     const uint32_t index = taken(s, OWN);

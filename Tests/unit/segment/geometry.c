@@ -106,7 +106,7 @@ TEST(the_layout_is_that_of_version_1) {
         offsetof(tidings__observer_entry, cursor),
         offsetof(tidings__observer_entry, history),
         offsetof(tidings__observer_entry, serves),
-        offsetof(tidings__observer_entry, reserved),
+        offsetof(tidings__observer_entry, progress),
         offsetof(tidings__name, state),
         offsetof(tidings__name, retained),
         offsetof(tidings__name, birth),
