@@ -25,8 +25,9 @@ let package = Package(
         .executableTarget(
             name: "Events",
             dependencies: [
-                product("Tidings", "tidings"), product("Hummingbird", "hummingbird"),
-                product("HTTPTypes", "swift-http-types"), product("ServiceLifecycle", "swift-service-lifecycle"),
+                product("Tidings", "tidings"), product("TidingsAdministration", "tidings"),
+                product("Hummingbird", "hummingbird"), product("HTTPTypes", "swift-http-types"),
+                product("ServiceLifecycle", "swift-service-lifecycle"),
             ]),
         .executableTarget(
             name: "Workers",

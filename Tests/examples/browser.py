@@ -55,7 +55,7 @@ class Browser:
         end = time.monotonic() + LIMIT
         while not what(lines := self.shown()):
             if time.monotonic() > end:
-                sys.exit(f"WRONG: the browser shows {len(lines)} lines, the first and last ones {lines[:4]} {lines[-4:]}")
+                sys.exit(f"WRONG: the browser shows {len(lines)} lines: {lines[:4]} … {lines[-4:]}")
             time.sleep(0.05)
         return lines
 
@@ -112,7 +112,8 @@ def main():
             server, _ = start(port)
             lines = browser.shows(lambda lines: lines[-1] == "the last one")[3:]
             missed = int(lines[0].removeprefix("(").removesuffix(" missed)"))
-            if missed < 50 or missed + len(lines) - 1 != SLOTS + 51:
+            # A post whose process stood still in it may have used two positions.
+            if missed < 50 or missed + len(lines) - 1 not in (SLOTS + 51, SLOTS + 52):
                 sys.exit(f"WRONG: the browser shows {lines[0]} and {len(lines) - 1} of {SLOTS + 51} messages")
             print(f"Chromium {browser.version}: shows {len(lines) - 1} messages and {lines[0]}, of {SLOTS + 51}")
         finally:

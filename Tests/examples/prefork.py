@@ -197,7 +197,7 @@ class Service:
     def a_put_that_is_cut_short(self):
         """A worker is killed after it has changed the file, and before it has posted the key.
 
-        A stopped lossless observer holds its post back. When the observer continues, the parent's post follows.
+        A stopped lossless observer holds its post back. When the observer dies, the parent's post follows.
         """
         key = KEYS[1]
         self.put(key)
@@ -211,25 +211,27 @@ class Service:
                                    "--count", str(2 * SLOTS)], env=self.environment, stderr=subprocess.DEVNULL)
             if full.returncode != 1:
                 raise Wrong(f"a stopped lossless observer holds no post back: {full.returncode}")
-            number = self.put_numbers[key] + 1
+            number, waiting = self.put_numbers[key] + 1, []
             with concurrent.futures.ThreadPoolExecutor() as pool:
                 cut_short = pool.submit(self.ask, f"PUT {key} {number}")
-                self.awaits(lambda: len(self.stalled()) == 1, "one worker waits in a post")
+                # The worker that waits in a post. The others sleep in accept.
+                self.awaits(lambda: waiting.extend(self.stalled()) or waiting, "a worker waits in a post")
                 if (self.values / key).read_text().strip() != str(number):
                     raise Wrong("a worker posts a key before it has changed the file")
-                os.kill(*self.stalled(), signal.SIGKILL)
+                os.kill(waiting[0], signal.SIGKILL)
                 if cut_short.result():
                     raise Wrong("a worker that was killed has answered")
         finally:
-            observer.send_signal(signal.SIGCONT)
-            observer.stdout.close()  # it ends at its next line
-        observer.wait(timeout=LIMIT)
+            observer.kill()
+            observer.wait()
+            observer.stdout.close()
         self.put_numbers[key] = number
-        self.awaits(lambda: len(self.workers()) == WORKERS, f"{WORKERS} workers answer")  # after the parent's post
+        # The new worker starts after the parent's post.
+        self.awaits(lambda: len(set(self.workers()) - {waiting[0]}) == WORKERS, f"{WORKERS} workers answer")
         self.every_worker(lambda: self.get(key, " from a put that was cut short"))
 
     def stalled(self):
-        """The workers that wait in a post. The others sleep in accept."""
+        """The workers that wait in a post."""
         return [pid for pid in self.workers() if "futex" in pathlib.Path(f"/proc/{pid}/wchan").read_text()]
 
     def bad_input(self):

@@ -15,6 +15,7 @@ kills        The same for N seconds (default 4), while servers are killed and re
 """
 import argparse
 import http.client
+import json
 import os
 import pathlib
 import random
@@ -58,9 +59,12 @@ MUTANTS = [  # a name, the scene that finds it, the program, the file, the text,
     ("sends the last message again", "events", "Events/EventStream.swift",
      ".after(sequence, in", ".after(sequence - 1, in"),
     ("does not tell what has left the ring", "events", "Events/EventStream.swift",
-     "if case .at(let position) = beginning { expected = position }", "expected = nil"),
+     "var (position, missed) = (position, 0 as UInt64)", "var (position, missed) = (nil as UInt64?, 0 as UInt64)"),
     ("does not tell what a slow client missed", "events", "Events/EventStream.swift",
-     "case .missed(let count) where expected == nil: try", "case .missed(let count) where count < 0: try"),
+     "missed += UInt64(count)", "missed += UInt64(count - count)"),
+    ("tells twice what a client missed", "events", "Events/EventStream.swift",
+     '"\\(missed)", id: id)', '"\\(missed)", id: id.isEmpty ? id : nil)'),
+    ("gives a new client no ID", "kills", "Events/EventStream.swift", "(end > 0 ?", "(end > 1 << 40 ?"),
     ("takes another center's ID for its own", "events", "Events/EventStream.swift",
      "let isSame = incarnation == center.incarnation", "let isSame = incarnation > 0"),
 ]
@@ -83,9 +87,16 @@ class Stage:
         self.programs.append(program)
         return program
 
-    def tidings(self, *arguments, **more):
-        subprocess.run([self.command / "tidings", *arguments], check=True, timeout=LIMIT, stdout=subprocess.DEVNULL,
-                       env={**os.environ, **self.environment}, **more)
+    def tidings(self, *arguments):
+        return subprocess.run([self.command / "tidings", *arguments], check=True, timeout=LIMIT, stdout=subprocess.PIPE,
+                              env={**os.environ, **self.environment}).stdout
+
+    def revoked(self, center):
+        """The posts that were revoked, because their process stood still in them.
+
+        Each has used another position, and a gap of positions counts it.
+        """
+        return json.loads(self.tidings("stat", "--center", center, "--json"))["revoked"]
 
     def port(self):
         """A free port. The socket keeps it from other processes, and accepts nothing."""
@@ -257,6 +268,7 @@ class Client(threading.Thread):
         super().__init__(daemon=True)
         self.ports, self.chance, self.last = ports, chance, last
         self.received, self.missed, self.connections, self.ended = [], [], 0, False
+        self.gap = None  # the ID of the first loss
         self.socket, self.changed, self.wrong = None, threading.Condition(), None
         self.start()
 
@@ -293,7 +305,8 @@ class Client(threading.Thread):
             with self.changed:
                 if "event" in fields:
                     (self.received if fields["event"] == "message" else self.missed).append(fields["data"])
-                    self.last = fields.get("id", self.last)
+                    self.gap = self.gap or fields["event"] == "missed" and fields.get("id")
+                self.last = fields.get("id", self.last)
                 self.changed.notify_all()
             fields = {}
 
@@ -372,12 +385,20 @@ def events(stage):
         last = near.last
         near.end()
         post(stage, "more", SLOTS + 50)
-        far.awaits(lambda client: client.total() == 3 + SLOTS + 50, "received all")
+        post(stage, "the end", 1)
+        far.awaits(lambda client: client.received[-1] == "the end", "received all")
+        if far.total() != 3 + SLOTS + 51:
+            raise Wrong(f"a client got, or was told of, {far.total()} of {3 + SLOTS + 51} messages")
         near = clients[0] = Client(ports, stage.chance, last)
-        near.awaits(lambda client: client.total() == SLOTS + 50,
-                    "received what is in the ring, and the count of what is not")
-        if len(near.missed) != 1 or int(near.missed[0]) < 50:
-            raise Wrong(f"a client missed {near.missed}, and at least 50 have left the ring")
+        near.awaits(lambda client: client.received[-1:] == ["the end"], "received what is in the ring")
+        if len(near.missed) != 1 or not SLOTS + 51 <= near.total() <= SLOTS + 51 + stage.revoked(CHAT):
+            raise Wrong(f"a client got {len(near.received)} messages and missed {near.missed}, of {SLOTS + 51}")
+        # A client that loses its connection just after it was told of a loss is not told again.
+        again = Client(ports, stage.chance, near.gap)
+        clients.append(again)
+        again.awaits(lambda client: client.received == near.received, "received what is in the ring")
+        if again.missed:
+            raise Wrong(f"a client was told twice of {again.missed} messages")
         # Positions that mean nothing here.
         for last, missed in (("1-5", ["an unknown number"]), ("nonsense", []), ("-", []), ("5-", []), ("1-2-3", []),
                              ("9" * 400 + "-1", [])):
@@ -408,7 +429,7 @@ def events(stage):
             text += slow.recv(1 << 16)
         slow.close()
         text = text.decode()
-        counts = [int(count) for count in re.findall(r"event: missed\ndata: (\d+)", text)]
+        counts = [int(count) for count in re.findall(r"event: missed\n(?:id: .*\n)?data: (\d+)", text)]
         if text.count("event: message") + sum(counts) != 6001 or not counts:
             raise Wrong(f"a slow client got {text.count('event: message')} messages and missed {counts}, of 6001")
         near.awaits(lambda client: client.received[-1:] == ["the last one"], "received the last one")
@@ -426,10 +447,11 @@ def events(stage):
 
 def kills(stage, seconds):
     ports, servers = events_servers(stage, 3)
+    say(ports[0], "the first one")  # from here on, a new client has an ID to continue after
     clients = [Client(ports, random.Random(stage.chance.random())) for _ in range(6)]
     try:
         for client in clients:
-            client.awaits(lambda client: client.connections, "connected")
+            client.awaits(lambda client: client.last, "an ID")
         poster = subprocess.Popen(
             [stage.command / "tidings", "post", "com.example.chat.said", "--center", CHAT, "--json-lines"],
             stdin=subprocess.PIPE, text=True, env={**os.environ, **stage.environment})
@@ -449,13 +471,15 @@ def kills(stage, seconds):
         poster.stdin.write('{"text":"0"}\n')  # the end
         poster.stdin.close()
         poster.wait(timeout=LIMIT)
+        revoked = stage.revoked(CHAT)
         for client in clients:
             client.awaits(lambda client: client.received[-1:] == ["0"], "received the end")
             numbers = list(map(int, client.received[:-1]))
             if any(a >= b for a, b in zip(numbers, numbers[1:])):
                 raise Wrong("a client received a message twice, or out of order")
-            if client.total() != number + 1:
-                raise Wrong(f"a client got, or was told of, {client.total()} of {number + 1} messages")
+            if not number + 1 <= client.total() <= number + 1 + revoked:
+                raise Wrong(f"a client got, or was told of, {client.total()} of {number + 1} messages; "
+                            f"{revoked} were revoked")
     finally:
         for client in clients:
             client.end()
