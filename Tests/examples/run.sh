@@ -17,7 +17,7 @@ trap 'cat "$mutants"; rm "$mutants"' EXIT
 Tests/examples/prefork.py "$build" --mutants >"$mutants" 2>&1 &
 # In a place of its own: the packages that it builds are no dependencies of Tidings.
 options=(--package-path Examples/Servers --scratch-path .build-servers --disable-index-store -Xswiftc -gline-tables-only)
-for product in Events Publisher Workers; do swift build "${options[@]}" --product "$product"; done
+for product in Events Publisher Workers Shop; do swift build "${options[@]}" --product "$product"; done
 Tests/examples/servers.py .build-servers/debug "$build" --seed "$seed"
 status=0
 Tests/examples/browser.py .build-servers/debug "$build" || status=$?

@@ -12,8 +12,12 @@ workers      Eight workers share a port and their settings. Clients make request
 publisher    A subscriber receives what it has asked for, and how much it has missed.
 events       Server-sent events: each client receives each message once, in order, from whichever server, or its loss.
 kills        The same for N seconds (default 4), while servers are killed and restarted at random.
+shop         A service for N seconds: clients put and get prices, a factor is set for all processes, processes are
+             killed, and `tidings top` runs beside. No answer is an error. At the end all processes have the last price
+             of each product and the last factor. SIGTERM ends them well.
 """
 import argparse
+import collections
 import http.client
 import json
 import os
@@ -488,7 +492,110 @@ def kills(stage, seconds):
           f"{sum(client.total() - len(client.received) for client in clients)}, and were told of each")
 
 
-SCENES = {"workers": workers, "publisher": publisher, "events": events, "kills": kills}
+# ---- shop
+
+SHOP, PRODUCTS = "com.example.shop", [f"product{number}" for number in range(20)]
+
+
+def asked(port, method, path, body=None):
+    """The status and the text of an answer. None: the server was killed."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT)
+    try:
+        connection.request(method, path, body)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    except (OSError, http.client.HTTPException):
+        return None, ""
+    finally:
+        connection.close()
+
+
+class Customers:
+    """Clients that put and get prices, each of products of its own, until the end."""
+
+    def __init__(self, ports, chance, count):
+        self.ports, self.ended, self.last, self.wrong = ports, False, dict.fromkeys(PRODUCTS, 0), []
+        self.statuses = collections.Counter()
+        self.threads = [threading.Thread(
+            target=self.run, args=(PRODUCTS[each::count], random.Random(chance.random())), daemon=True)
+            for each in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, products, chance):
+        while not self.ended and not self.wrong:
+            product, port = chance.choice(products), chance.choice(self.ports)
+            if chance.random() < 0.3:
+                self.last[product] += 1  # also if there is no answer: the price may have changed
+                method, body, good = "PUT", str(self.last[product]), (204, None)
+            else:
+                method, body, good = "GET", None, (200, 404, None)
+            status, text = asked(port, method, f"/price/{product}", body)
+            self.statuses[f"{method} {status}"] += 1
+            if status not in good:
+                self.wrong.append(f"{method} of {product}: {status} {text}")
+            time.sleep(0.005)  # a second has room for the other processes, too
+
+    def end(self):
+        self.ended = True
+        for thread in self.threads:
+            thread.join()
+        if self.wrong:
+            raise Wrong(self.wrong[0])
+
+
+def shop(stage, seconds):
+    def start(port):
+        server = stage.start("Shop", port)
+        server.says("listening on")
+        return server
+
+    def factor(value):
+        stage.tidings("state", "set", f"{SHOP}.config", f'{{"values":{{"price.factor":{value}}}}}', "--center", SHOP)
+
+    ports = [stage.port() for _ in range(3)]
+    servers = [start(port) for port in ports]
+    terminal = ["tmux", "-L", f"shop{os.getpid()}", "-f", "/dev/null"]
+    top = f"{stage.command}/tidings top --center {SHOP}"
+    subprocess.run([*terminal, "new-session", "-d", "-x", "80", "-y", "24", top], check=True,
+                   env={**os.environ, **stage.environment})
+
+    def screen():
+        return subprocess.run([*terminal, "capture-pane", "-p"], check=True, capture_output=True, text=True).stdout
+
+    customers, count, end = Customers(ports, stage.chance, 4), 0, time.monotonic() + seconds
+    try:
+        while time.monotonic() < end and not customers.wrong:
+            time.sleep(stage.chance.uniform(0.2, 1))
+            factor(round(stage.chance.uniform(0.5, 2), 3))
+            dead = stage.chance.randrange(len(servers))
+            servers[dead].end()
+            servers[dead] = start(ports[dead])
+            stage.programs = stage.programs[-10:]
+            count += 1
+        awaits(lambda: f"{SHOP}.priceChanged" in screen() and "Shop" in screen(), "tidings top shows the shop")
+        customers.end()
+        factor(1.5)
+        for product in PRODUCTS:
+            customers.last[product] += 1
+            if asked(ports[0], "PUT", f"/price/{product}", str(customers.last[product]))[0] != 204:
+                raise Wrong(f"a price of {product} is not accepted")
+        for port in ports:
+            for product in PRODUCTS:
+                price = str(customers.last[product] * 1.5)
+                awaits(lambda: asked(port, "GET", f"/price/{product}") == (200, price), f"{product} costs {price}")
+            if not re.search(f'tidings_delivered_total{{center="{SHOP}".*}} [1-9]', asked(port, "GET", "/metrics")[1]):
+                raise Wrong("the metrics count no deliveries")
+        for server in servers:
+            server.process.terminate()
+            server.ends_well()
+    finally:
+        customers.ended = True
+        subprocess.run([*terminal, "kill-server"], check=True)
+    print(f"shop: {dict(customers.statuses)}; {count} processes were killed")
+
+
+SCENES = {"workers": workers, "publisher": publisher, "events": events, "kills": kills, "shop": shop}
 
 
 def played(name, servers, command, options):
@@ -499,7 +606,7 @@ def played(name, servers, command, options):
         watchdog.daemon = True
         watchdog.start()
         try:
-            SCENES[name](stage, *[options.seconds] if name == "kills" else [])
+            SCENES[name](stage, *[options.seconds] if name in ("kills", "shop") else [])
         except (Wrong, SystemExit) as error:
             said = [f"{program.name}: {line}" for program in stage.programs for line in program.lines[-3:] if line]
             return "\n".join([f"{name}{' hangs' if stage.hangs else ''}: {error}", *said])

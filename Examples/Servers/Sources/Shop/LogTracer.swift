@@ -1,0 +1,1 @@
+../../../Service/Sources/Shop/LogTracer.swift
