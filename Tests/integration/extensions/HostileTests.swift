@@ -177,7 +177,7 @@ struct HostileTests {
         one.fill()
         // On a busy machine, the timeout may be over within an attempt.
         let late = await centerCode { _ = try await one.request(Command("where"), timeout: .milliseconds(20)) }
-        #expect(late == .full || late == .timedOut)
+        #expect([.full, .timedOut].contains(late))
         expectEqual(await centerCode { _ = try await one.request(Command("where")) }, .full)
         let cancelled = Task { try await one.request(Command("where")) }
         cancelled.cancel()
@@ -186,7 +186,7 @@ struct HostileTests {
         await one.stop(timeout: .zero)
         // The request may fail as the one before it did, if the extension is not gone by then.
         let ended = await waiting.value
-        #expect(ended == .serverEnded || ended == .noServer || ended == .full)
+        #expect([.serverEnded, .noServer, .full].contains(ended))
     }
 
     /// A `Command` that tells when it is encoded, which is just before the request is made.
@@ -250,11 +250,14 @@ struct HostileTests {
 }
 
 extension Extension {
-    /// Posts until the private center has no room.
+    /// Posts until the private center has no room for a second: observers that stop later than posts fill the ring make
+    /// room once more.
     fileprivate func fill() {
         var full: SharedNotificationError?
         while full?.code != .full {
-            do { try post(Volume(level: 1)) } catch { full = error.underlyingError }
+            do {
+                try post(Volume(level: 1), options: .init(timeout: .seconds(1)))
+            } catch { full = error.underlyingError }
         }
     }
 }
