@@ -364,8 +364,8 @@ if let part = Context.environment["TIDINGS_MACROS_ALONE"] {
         ? ["TidingsMacros", "TidingsMacrosTests"]
         : [
             "CTidings", "TidingsCoding", "Tidings", "TidingsAdministration", "TidingsDistributed", "TidingsFoundation",
-            "CTidingsExtensions", "TidingsExtensions", "TidingsNotify", "TidingsMacros", "TestActors", "TestPeer",
-            "NotifyPeer", "ChildProcesses", "TidingsTests",
+            "CTidingsExtensions", "TidingsExtensions", "TidingsTesting", "TidingsNotify", "TidingsMacros", "TestActors",
+            "TestPeer", "NotifyPeer", "ChildProcesses", "TidingsTests",
         ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }
