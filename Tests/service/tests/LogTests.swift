@@ -76,7 +76,7 @@
             let center = try test.other()
             let (handler, lines, tracks) = (Handler(), Events<Void>(), Events<Int>())
             handler.body = {
-                _ = try? center.post(name: Track.name, payload: .text("no track"))
+                _ = try? test.center.post(name: Track.name, payload: .text("no track"))
                 lines.add(())
             }
             center.log(to: Logger(label: "test") { _ in handler }, burst: 3, perSecond: 0)
