@@ -1,4 +1,5 @@
 import Configuration
+import Glibc
 import Logging
 import Metrics
 import ServiceLifecycle
@@ -26,6 +27,7 @@ struct Printer: Service {
         for await _ in lines.cancelOnGracefulShutdown() {
             metrics.collect()
             print(text.render(), terminator: "")
+            fflush(nil)  // also into a pipe
         }
         // The end of the input is not the end of the service.
         try await gracefulShutdown()
