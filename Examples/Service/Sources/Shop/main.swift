@@ -12,6 +12,12 @@ struct Invalidated: SharedNotificationCenter.Message {
     var product: Int
 }
 
+/// Prints at once, also into a pipe.
+func show(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = write(STDOUT_FILENO, bytes, bytes.count)
+}
+
 /// Prints the metrics for each line of standard input. A server answers `GET /metrics` with the same text.
 struct Printer: Service {
     let text: PrometheusText
@@ -26,8 +32,7 @@ struct Printer: Service {
         }
         for await _ in lines.cancelOnGracefulShutdown() {
             metrics.collect()
-            print(text.render(), terminator: "")
-            fflush(nil)  // also into a pipe
+            show(text.render())
         }
         // The end of the input is not the end of the service.
         try await gracefulShutdown()
@@ -65,4 +70,4 @@ let group = ServiceGroup(
     ],
     gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
 try await group.run()
-print(text.render(), terminator: "")
+show(text.render())
