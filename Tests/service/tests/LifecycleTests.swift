@@ -119,7 +119,8 @@
             }
         }
 
-        /// A thread posts without a pause while sequences end: each ends, and has everything from before.
+        /// A thread posts without a pause while sequences end: each ends, and has everything from before. On a busy
+        /// machine the poster may lap the observer, which then has the loss.
         @Test func sequencesEndUnderLoad() async throws {
             let test = try TestCenter(configuration: .init(slots: 65_536))
             let center = try test.other()
@@ -128,13 +129,16 @@
                 while !isOver.withLock({ $0 }) { try test.center.post(name: "test.other") }
             }
             for _ in 0..<200 {
-                let numbers = try center.messages(of: Track.self).register()
-                let first = Int.random(in: 0 ... .max / 2)
-                try test.center.post(Track(first))
-                numbers.finish()
-                var received: [Int] = []
-                for await track in numbers { received.append(track.number) }
-                #expect(received == [first])
+                let deliveries = try center.deliveries(of: Track.self).register()
+                let first = Track(Int.random(in: 0 ... .max / 2))
+                try test.center.post(first)
+                deliveries.finish()
+                var received: [Track?] = []
+                for await delivery in deliveries {
+                    if case .message(let track, _) = delivery { received.append(track) }
+                    if case .missed(1) = delivery { received.append(nil) }
+                }
+                #expect(received == [first] || received == [nil])
             }
             isOver.withLock { $0 = true }
             try await poster.value
