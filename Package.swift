@@ -100,6 +100,8 @@ let package = Package(
         ),
         // CBOR, JSON and the coders of fields: bytes to values and back. It knows no center and no C.
         .target(name: "TidingsCoding", swiftSettings: swiftSettings),
+        // The link core of the relay: a state machine without input and output. It imports nothing.
+        .target(name: "TidingsLink", swiftSettings: swiftSettings),
         .target(
             name: "Tidings",
             dependencies: ["CTidings", "TidingsCoding", .target(name: "TidingsMacros", condition: withMacros)],

@@ -1,0 +1,46 @@
+// The sizes and times of a relay, and the numbers that a peer may send.
+
+package struct LinkLimits: Hashable, Sendable {
+    /// Items that are sent and not handled by the peer.
+    package var window = 1024
+    /// Items of one frame.
+    package var batch = 64
+    /// Bytes of the items of one frame, unless a single item is larger.
+    package var batchBytes = 65_536
+    /// Received items that wait to be posted.
+    package var inbox = 2048
+    /// Bytes of these.
+    package var inboxBytes = 32 << 20
+    /// Accounts of one frame, and names of one question for values.
+    package var chunk = 256
+    /// Origins that a relay knows.
+    package var origins = 1024
+    /// Names that a relay knows.
+    package var names = 131_072
+    /// Bytes of a payload.
+    package var payload = 16 << 20
+    /// Milliseconds between two beats of an idle link.
+    package var beat: UInt64 = 1000
+    /// Milliseconds after which an unanswered question, or a gap, is asked about again.
+    package var repeatAfter: UInt64 = 300
+    /// Milliseconds without any frame after which the peer counts as gone.
+    package var silence: UInt64 = 5000
+
+    package init() {}
+
+    /// Sequences, counts and dates from a peer are below this number: sums of two do not overflow.
+    static let number = UInt64(1) << 62
+    /// Bytes of a name, a subject, a host, a center's name.
+    static let text = 255
+}
+
+extension UInt64 {
+    /// The sum, or the largest number.
+    func adding(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+
+    /// The difference, or 0.
+    func reduced(by other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+}

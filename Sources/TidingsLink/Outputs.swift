@@ -1,0 +1,88 @@
+// What the core takes from its center and from the links, and what it asks of them.
+
+/// A notification in the ring of the relay's center.
+package struct RingRecord: Hashable, Sendable {
+    package var position: UInt64
+    package var name: LinkName
+    package var postedAt: UInt64
+    package var isRetained: Bool
+    package var isCleared: Bool
+    /// From its section; `nil`: it was posted here.
+    package var relayed: Relayed?
+
+    package init(
+        position: UInt64, name: LinkName, postedAt: UInt64, isRetained: Bool = false, isCleared: Bool = false,
+        relayed: Relayed? = nil
+    ) {
+        self.position = position
+        self.name = name
+        self.postedAt = postedAt
+        self.isRetained = isRetained
+        self.isCleared = isCleared
+        self.relayed = relayed
+    }
+}
+
+/// The section of a relayed notification.
+package struct Relayed: Hashable, Sendable {
+    /// Of a value: what the account has reached.
+    package var mark: Mark
+    /// `nil`: no retained value.
+    package var version: Version?
+    /// How many of this origin's notifications of this name were lost on the way here, in all.
+    package var lost: UInt64
+    /// How many of these may not have been lost.
+    package var lostUnsure: UInt64
+    /// A value that a comparison brought: not counted as a notification.
+    package var isValue: Bool
+
+    package init(mark: Mark, version: Version?, lost: UInt64, lostUnsure: UInt64, isValue: Bool) {
+        self.mark = mark
+        self.version = version
+        self.lost = lost
+        self.lostUnsure = lostUnsure
+        self.isValue = isValue
+    }
+}
+
+/// A notification to post in the relay's center.
+package struct Post: Hashable, Sendable {
+    package var name: LinkName
+    package var content: Content
+    /// The section to post with it. The post must fail rather than leave it out (invariant O1).
+    package var relayed: Relayed
+    /// Post it as the retained value of its name, or clear that.
+    package var isRetained: Bool
+    /// The notification of a clear. Without `isRetained`: another value has replaced the cleared one here. Post it
+    /// without a payload, and let the section say that it is a clear.
+    package var isCleared: Bool
+}
+
+package enum Output: Hashable, Sendable {
+    /// Send the frame on this link. A frame that can't be sent may be dropped.
+    case send(link: Int, Frame)
+    /// Post it, then call `posted(at:)` or `notPosted()`, and nothing else in between.
+    case post(Post)
+    /// Store this in the center, then call `stored()`. No further output comes before.
+    case store(Checkpoint)
+}
+
+/// What the core reads in its center while it makes frames.
+package protocol RingReading {
+    /// The bytes of a notification; `nil`: it has left the ring.
+    func content(at position: UInt64) -> Content?
+    /// The retained value of a name with its position; `nil`: there is none.
+    func value(of name: LinkName) -> (position: UInt64, content: Content)?
+}
+
+/// What a link has refused or lost, for metrics.
+package struct LinkFigures: Hashable, Sendable {
+    package var sent: UInt64 = 0
+    package var posted: UInt64 = 0
+    /// Items that were here already.
+    package var duplicates: UInt64 = 0
+    /// Rounds that the receiver began again because of a gap.
+    package var repairs: UInt64 = 0
+    /// Items with names that this link does not accept, or with numbers out of range.
+    package var refused: UInt64 = 0
+}

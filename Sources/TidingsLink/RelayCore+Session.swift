@@ -1,0 +1,172 @@
+// Connections, greetings and beats.
+
+extension RelayCore {
+    /// The transport of a link is ready. `session`: a number other than 0 that no earlier session of this link had.
+    package mutating func connected(_ link: Int, session: UInt64) {
+        links[link].resetFlows()
+        links[link].isConnected = true
+        links[link].isWritable = true
+        links[link].session = session
+        links[link].peerSession = 0
+        links[link].peer = nil
+        links[link].greetAt = now
+        links[link].heardAt = now
+    }
+
+    package mutating func disconnected(_ link: Int) {
+        links[link].resetFlows()
+        links[link].isConnected = false
+    }
+
+    /// Whether the transport takes further items at present. Control frames go out in any case.
+    package mutating func setWritable(_ isWritable: Bool, link: Int) {
+        links[link].isWritable = isWritable
+    }
+
+    /// Milliseconds of a clock that is never set back. A link whose peer was silent for too long starts again.
+    package mutating func advance(to time: UInt64) {
+        now = max(now, time)
+        for link in links.indices where links[link].isConnected && now - links[link].heardAt > limits.silence {
+            links[link].heardAt = now
+            links[link].resetFlows()
+            links[link].peerSession = 0
+            links[link].peer = nil
+            links[link].greetAt = now
+        }
+    }
+
+    /// Every input of a peer. Nothing in a frame is trusted (invariant T1): `FrameCoding` has checked each number's
+    /// range, and each rule about two numbers is checked here.
+    package mutating func received(_ frame: Frame, link: Int) {
+        guard links[link].isConnected else { return }
+        if case .greeting(let greeting) = frame.body {
+            greeted(greeting, frame, link)
+            return
+        }
+        // Invariant S1: frames of an earlier session mean nothing.
+        #if !MUTANT_SESSIONS_MIXED  // Found by: link 3816
+            guard frame.to == links[link].session, frame.session == links[link].peerSession else { return }
+        #endif
+        guard links[link].peer != nil else { return }
+        links[link].heardAt = now
+        establish(link)
+        switch frame.body {
+        case .greeting: break
+        case .beat(let beat): take(beat, link)
+        case .items(let round, let after, let items): take(items, round: round, after: after, link)
+        case .ask(let number, let isFirst, let after): links[link].question = (number, isFirst, after)
+        case .accounts(let accounts): take(accounts, link)
+        case .pull(let number, let names): links[link].pulled = (number, names)
+        case .value(let number, let item): takeValue(item, number: number, link)
+        }
+    }
+
+    private mutating func greeted(_ greeting: Greeting, _ frame: Frame, _ link: Int) {
+        guard frame.session != 0 else { return }
+        guard greeting.version == 1 else {
+            links[link].trouble = .version(greeting.version)
+            return
+        }
+        // Invariant L1: a link to itself carries nothing.
+        if greeting.center.incarnation == own {
+            links[link].trouble = .itself
+            return
+        }
+        // A third relay with this link name. The two that met first go on.
+        if let peer = links[link].peer, links[link].isEstablished,
+            peer.center.incarnation != greeting.center.incarnation
+        {
+            links[link].trouble = .taken(by: greeting.center)
+            return
+        }
+        links[link].heardAt = now
+        if links[link].peerSession != frame.session {
+            links[link].resetFlows()
+            links[link].peerSession = frame.session
+            links[link].peer = greeting
+            links[link].greetAt = now
+        }
+        if frame.to == links[link].session {
+            establish(link)
+        } else {
+            // The peer has not heard this session: answer.
+            links[link].greetAt = now
+        }
+    }
+
+    /// The peer knows this session.
+    private mutating func establish(_ link: Int) {
+        guard !links[link].isEstablished, let peer = links[link].peer else { return }
+        links[link].isEstablished = true
+        _ = originNumber(of: peer.center)
+        let own = links[link].configuration
+        let isShared = own.sends.overlaps(peer.accepts) || peer.sends.overlaps(own.accepts)
+        links[link].trouble = isShared ? nil : .noCommonName
+        let group = Group(sends: peer.sends, accepts: links[link].configuration.accepts)
+        if groups[group] == nil { groups[group] = groups.count }
+        links[link].group = groups[group]!
+        links[link].comparedGeneration = 0
+        links[link].compareAt = now
+        links[link].beginRound()
+        if let place = places[PlaceKey(link: links[link].configuration.name, incarnation: peer.center.incarnation)] {
+            links[link].handled = place
+            links[link].received = place
+            links[link].needsComparison = true
+            allOriginsAreKnown(link)
+        } else {
+            links[link].handled = 0
+            links[link].received = Beat.end
+            links[link].comparison = Link.Comparison(isFirst: true)
+        }
+    }
+
+    private mutating func take(_ beat: Beat, _ link: Int) {
+        // As sender.
+        if beat.round != links[link].peerRound {
+            let ahead = Int32(bitPattern: beat.round &- links[link].peerRound)
+            if links[link].peerRound == 0 || ahead > 0 {
+                links[link].peerRound = beat.round
+                // A place beyond the end is the end.
+                let place = min(beat.received, cursor)
+                links[link].tail = place
+                links[link].scanned = place
+                links[link].unhandled = []
+                links[link].described = []
+            }
+        } else {
+            let done = links[link].unhandled.prefix { $0 < beat.handled }.count
+            links[link].unhandled.removeFirst(done)
+        }
+        // As receiver.
+        links[link].peerGeneration = beat.generation
+        guard beat.peerRound == links[link].round, links[link].received != Beat.end else { return }
+        if beat.tail > links[link].received {
+            noticeGap(link)
+        } else if beat.through > links[link].received {
+            links[link].received = min(beat.through, LinkLimits.number)
+            if links[link].inbox.isEmpty, outstanding?.link != link { didHandle(link) }
+        }
+    }
+
+    /// Something was sent before what has arrived. It may be on its way: ask for it after a while.
+    mutating func noticeGap(_ link: Int) {
+        if links[link].gapSince == nil { links[link].gapSince = now }
+    }
+
+    /// Everything received was handled, up to the first item of the inbox.
+    mutating func didHandle(_ link: Int) {
+        guard links[link].received != Beat.end else { return }
+        links[link].handled = links[link].inbox.first?.place ?? links[link].received
+        // A first comparison that did not end has no place yet.
+        guard let peer = links[link].peer, links[link].comparison?.isFirst != true else { return }
+        places[PlaceKey(link: links[link].configuration.name, incarnation: peer.center.incarnation)] =
+            links[link].handled
+    }
+
+    func beat(_ link: Int) -> Beat {
+        let link = links[link]
+        return Beat(
+            round: link.round, received: link.received, handled: link.handled, peerRound: link.peerRound,
+            tail: link.tail, through: max(link.tail, link.scanned), generation: generation &+ link.generation)
+    }
+}
