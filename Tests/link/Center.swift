@@ -1,0 +1,82 @@
+// A center in memory: a ring that goes round, retained values, and what an observer of it would have missed.
+
+struct Random {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678_9ABC_DEF1
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+
+    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+    /// True in `percent` of 100 cases.
+    mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+}
+
+struct Posted {
+    var record: RingRecord
+    var content: Content
+}
+
+struct SimulatedCenter: RingReading {
+    let origin: Origin
+    let slots: UInt64
+    /// Everything that was ever posted. The last `slots` of these are in the ring.
+    private(set) var history: [Posted] = []
+    private(set) var values: [LinkName: Int] = [:]
+    /// How many notifications of each name were posted here, without those of relays.
+    private(set) var own: [LinkName: UInt64] = [:]
+    var checkpoint: Checkpoint?
+
+    init(origin: Origin, slots: UInt64) {
+        self.origin = origin
+        self.slots = slots
+    }
+
+    var end: UInt64 { UInt64(history.count) }
+    var oldest: UInt64 { end > slots ? end - slots : 0 }
+
+    @discardableResult
+    mutating func post(
+        _ name: LinkName, _ content: Content, isRetained: Bool, isCleared: Bool, relayed: Relayed?
+    ) -> UInt64 {
+        let position = end
+        history.append(
+            Posted(
+                record: RingRecord(
+                    position: position, name: name, postedAt: content.postedAt, isRetained: isRetained,
+                    isCleared: isCleared, relayed: relayed),
+                content: content))
+        if isRetained { values[name] = isCleared ? nil : Int(position) }
+        if relayed == nil { own[name, default: 0] += 1 }
+        return position
+    }
+
+    func content(at position: UInt64) -> Content? {
+        position >= oldest && position < end ? history[Int(position)].content : nil
+    }
+
+    func value(of name: LinkName) -> (position: UInt64, content: Content)? {
+        values[name].map { (UInt64($0), history[$0].content) }
+    }
+
+    var retained: [RingRecord] { values.values.map { history[$0].record } }
+
+    func records(from position: UInt64) -> ArraySlice<Posted> {
+        history[Int(min(position, end))...]
+    }
+
+    /// What an observer at `position` has missed, by name.
+    func missed(from position: UInt64) -> [LinkName: UInt64] {
+        var counts: [LinkName: UInt64] = [:]
+        for posted in history[Int(position)..<Int(oldest)] { counts[posted.record.name, default: 0] += 1 }
+        return counts
+    }
+}

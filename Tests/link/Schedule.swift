@@ -1,0 +1,455 @@
+// One schedule: up to five centers, their relays and links, and everything that can go wrong between them, in an order
+// that a seed decides.
+
+import Glibc
+
+struct Failure: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}
+
+struct Schedule {
+    enum Topology: Int, CaseIterable { case pair, triangle, star, ringOfFive, twoLinks, itself, line }
+
+    /// One end of a link: a link of a relay.
+    struct End { var center: Int, link: Int }
+    struct Wire {
+        var ends: [End]
+        var isUp = false
+        /// On the way to end 0 and to end 1.
+        var frames: [[Frame]] = [[], []]
+    }
+
+    let seed: UInt64
+    var random: Random
+    let topology: Topology
+    /// Links pass different names. Then only what holds for each name is checked.
+    let isMixed: Bool
+    /// All links were compared before the first post.
+    let isEarly: Bool
+    /// No ring is lapped, so nothing may be lost.
+    let isRoomy: Bool
+    let checksCoding: Bool
+    /// Frames are changed on their way, as a peer could send them. Then the relays must only go on.
+    let isHostile: Bool
+    var centers: [SimulatedCenter] = []
+    var relays: [RelayCore?] = []
+    var wires: [Wire] = []
+    var time: UInt64 = 1000
+    var skew: [Int64] = []
+    var sessions: UInt64 = 0
+    /// A relay was away for longer than its ring reaches back: its losses are upper bounds.
+    var isUncertain = false
+    let configurations: [[LinkConfiguration]]
+    let limits: LinkLimits
+    let names: [LinkName] = ["a", "b", "ab"]
+
+    // The checker.
+    /// [receiver][origin]: the position that was posted last.
+    var latest: [[Int64]]
+    /// [receiver][origin][name]: the positions that were posted, and how many.
+    var latestOfName: [[[Int64]]]
+    var delivered: [[[UInt64]]]
+    var values = 0
+    /// [receiver]: which notifications came as values.
+    var cameAsValue: [Set<Mark>] = []
+
+    init(seed: UInt64, isHostile: Bool) {
+        self.seed = seed
+        self.isHostile = isHostile
+        var random = Random(seed: seed)
+        topology = Topology.allCases[random.below(Topology.allCases.count)]
+        isMixed = random.chance(10)
+        isEarly = random.chance(50)
+        isRoomy = random.chance(40)
+        checksCoding = random.chance(10)
+        let pairs: [(Int, Int)] =
+            switch topology {
+            case .pair: [(0, 1)]
+            case .triangle: [(0, 1), (1, 2), (2, 0)]
+            case .star: [(0, 1), (0, 2), (0, 3), (0, 4)]
+            case .ringOfFive: [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
+            case .twoLinks: [(0, 1), (0, 1)]
+            case .itself: [(0, 0), (0, 1)]
+            case .line: [(0, 1), (1, 2), (2, 3)]
+            }
+        let count = 1 + pairs.map { max($0.0, $0.1) }.max()!
+        var configurations = [[LinkConfiguration]](repeating: [], count: count)
+        for (number, (left, right)) in pairs.enumerated() {
+            let list = isMixed && random.chance(60) ? NameList(prefixes: [random.chance(50) ? "a" : "b"]) : NameList.all
+            let link = LinkConfiguration(name: "link-\(number)", sends: list, accepts: list)
+            var ends = [End(center: left, link: configurations[left].count)]
+            configurations[left].append(link)
+            if left != right {
+                ends.append(End(center: right, link: configurations[right].count))
+                configurations[right].append(link)
+            }
+            wires.append(Wire(ends: ends))
+        }
+        self.configurations = configurations
+        var limits = LinkLimits()
+        limits.window = 1 + random.below(8)
+        limits.batch = 1 + random.below(4)
+        limits.inbox = 1 + random.below(6)
+        limits.chunk = 1 + random.below(4)
+        self.limits = limits
+        latest = .init(repeating: .init(repeating: -1, count: count), count: count)
+        latestOfName = .init(
+            repeating: .init(repeating: .init(repeating: -1, count: names.count), count: count), count: count)
+        cameAsValue = .init(repeating: [], count: count)
+        delivered = .init(
+            repeating: .init(repeating: .init(repeating: 0, count: names.count), count: count), count: count)
+        for number in 0..<count {
+            let slots: UInt64 = isRoomy ? 4096 : [4, 8, 16, 64][random.below(4)]
+            centers.append(
+                SimulatedCenter(
+                    origin: Origin(incarnation: UInt64(100 + number), host: "host\(number)", center: "player"),
+                    slots: slots))
+            skew.append(0)
+            relays.append(nil)
+        }
+        self.random = random
+        for number in 0..<count { start(number) }
+    }
+
+    // MARK: - Relays
+
+    mutating func start(_ number: Int) {
+        let center = centers[number]
+        var core: RelayCore
+        if let checkpoint = center.checkpoint {
+            if checkpoint.position < center.oldest { isUncertain = true }
+            core = RelayCore(
+                checkpoint: checkpoint, oldest: center.oldest, slots: center.slots, links: configurations[number],
+                limits: limits)
+            core.replay(center.records(from: center.oldest).map(\.record))
+        } else {
+            core = RelayCore(
+                center: center.origin, slots: center.slots, links: configurations[number], position: center.end,
+                limits: limits)
+            // A relay counts from its first checkpoint on. Here that is the beginning of the center.
+            if case .store(let checkpoint) = core.next(center) {
+                centers[number].checkpoint = checkpoint
+                core.stored()
+            }
+        }
+        trace("\(time) start \(number) at \(core.cursor) of \(center.oldest)..<\(center.end)")
+        core.advance(to: time)
+        core.refresh(center.retained, date: clock(number))
+        relays[number] = core
+        for (wire, link) in wires.enumerated() where link.isUp { connect(wire) }
+    }
+
+    mutating func crash(_ number: Int) {
+        trace("\(time) crash \(number)")
+        relays[number] = nil
+        for wire in wires.indices where wires[wire].ends.contains(where: { $0.center == number }) {
+            // What it has sent may still arrive.
+            for (at, end) in wires[wire].ends.enumerated() {
+                if end.center == number { wires[wire].frames[at] = [] }
+            }
+        }
+    }
+
+    func clock(_ number: Int) -> UInt64 {
+        UInt64(clamping: Int64(1_000_000_000_000) + Int64(time) * 1_000_000 + skew[number])
+    }
+
+    mutating func connect(_ wire: Int) {
+        wires[wire].isUp = true
+        for end in wires[wire].ends where relays[end.center] != nil {
+            sessions += 1
+            relays[end.center]!.connected(end.link, session: sessions)
+        }
+    }
+
+    mutating func disconnect(_ wire: Int) {
+        wires[wire].isUp = false
+        for end in wires[wire].ends { relays[end.center]?.disconnected(end.link) }
+        // Some frames arrive in the next connection: from a server that had them, or by another route.
+        for at in 0..<2 where random.chance(70) { wires[wire].frames[at] = [] }
+    }
+
+    // MARK: - Steps
+
+    mutating func post(_ number: Int) {
+        let name = random.below(names.count)
+        let isRetained = random.chance(35)
+        let isCleared = isRetained && random.chance(25)
+        let position = centers[number].end
+        let content = Content(
+            pid: Int32(number), uid: isCleared ? 0 : UInt32(position), postedAt: clock(number))
+        centers[number].post(names[name], content, isRetained: isRetained, isCleared: isCleared, relayed: nil)
+        trace(
+            "\(time) post \(number) #\(position) \(names[name].text)"
+                + (isCleared ? " cleared" : isRetained ? " retained" : "")
+        )
+    }
+
+    /// Reads up to `most` notifications for the relay, and then carries out up to as many outputs.
+    mutating func run(_ number: Int, most: Int) throws {
+        guard relays[number] != nil else { return }
+        relays[number]!.advance(to: time)
+        read(number, most: most)
+        for _ in 0..<most {
+            guard let output = relays[number]!.next(centers[number]) else { return }
+            switch output {
+            case .store(let checkpoint):
+                if random.chance(10), centers[number].checkpoint != nil { return crash(number) }
+                centers[number].checkpoint = checkpoint
+                relays[number]!.stored()
+            case .post(let post):
+                if random.chance(5) {
+                    relays[number]!.notPosted()
+                    return
+                }
+                try take(post, at: number)
+                if random.chance(1) { return crash(number) }
+            case .send(let link, let frame):
+                try send(frame, center: number, link: link)
+            }
+        }
+    }
+
+    mutating func read(_ number: Int, most: Int) {
+        let center = centers[number]
+        if relays[number]!.cursor < center.oldest {
+            relays[number]!.missed(center.missed(from: relays[number]!.cursor), before: center.oldest)
+            relays[number]!.refresh(center.retained, date: clock(number))
+        }
+        for posted in center.records(from: relays[number]!.cursor).prefix(most) { relays[number]!.read(posted.record) }
+    }
+
+    mutating func take(_ post: Post, at number: Int) throws {
+        if isHostile {
+            let position = centers[number].post(
+                post.name, post.content, isRetained: post.isRetained, isCleared: post.isCleared, relayed: post.relayed)
+            relays[number]!.posted(at: position)
+            return
+        }
+        let mark = post.relayed.mark
+        let origin = Int(mark.origin.incarnation) - 100
+        guard let name = names.firstIndex(of: mark.name), centers.indices.contains(origin), mark.name == post.name
+        else {
+            throw Failure("center \(number) is to post what no center has: \(post)")
+        }
+        let sequence = Int64(mark.sequence)
+        guard mark.origin == centers[origin].origin else { throw Failure("an origin without its center: \(post)") }
+        if post.relayed.isValue {
+            values += 1
+            let value = post.relayed.version?.sequence ?? 0
+            cameAsValue[number].insert(Mark(origin: mark.origin, name: mark.name, sequence: value, count: 0))
+            guard post.isRetained else { throw Failure("a value is not retained: \(post)") }
+        } else {
+            guard origin != number else { throw Failure("center \(number) receives its own notification #\(sequence)") }
+            guard latestOfName[number][origin][name] < sequence || isUncertain && isCyclic else {
+                throw Failure(
+                    "center \(number) posts #\(sequence) of center \(origin), name \(mark.name.text), "
+                        + "after #\(latestOfName[number][origin][name])"
+                )
+            }
+            let isTwice = cameAsValue[number].contains(
+                Mark(origin: mark.origin, name: mark.name, sequence: mark.sequence, count: 0))
+            guard !isTwice || isUncertain || isCyclic else {
+                throw Failure("center \(number) posts #\(sequence) of center \(origin) as a value and again")
+            }
+            latestOfName[number][origin][name] = sequence
+            guard isMixed || latest[number][origin] < sequence || isUncertain && isCyclic else {
+                throw Failure(
+                    "center \(number) posts #\(sequence) of center \(origin) after #\(latest[number][origin])")
+            }
+            latest[number][origin] = max(latest[number][origin], sequence)
+            guard Int(sequence) < centers[origin].history.count,
+                case let posted = centers[origin].history[Int(sequence)], posted.record.name == mark.name,
+                posted.record.relayed == nil, posted.content == post.content
+            else { throw Failure("center \(number) posts what center \(origin) never posted: \(post)") }
+            delivered[number][origin][name] += 1
+        }
+        let position = centers[number].post(
+            post.name, post.content, isRetained: post.isRetained, isCleared: post.isCleared, relayed: post.relayed)
+        trace(
+            "\(time) center \(number) #\(position) has \(mark.line) lost \(post.relayed.lost)"
+                + (post.relayed.isValue ? " value" : "") + (post.isCleared ? " cleared" : "")
+                + (post.isRetained ? " retained" : "")
+        )
+        relays[number]!.posted(at: position)
+    }
+
+    var isCyclic: Bool { [.triangle, .ringOfFive, .twoLinks].contains(topology) }
+
+    mutating func send(_ frame: Frame, center: Int, link: Int) throws {
+        for (number, wire) in wires.enumerated() where wire.isUp {
+            for (at, end) in wire.ends.enumerated() where end.center == center && end.link == link {
+                let to = wire.ends.count == 1 ? 0 : 1 - at
+                if wires[number].frames[to].count < 60 { wires[number].frames[to].append(frame) }
+            }
+        }
+    }
+
+    mutating func deliver(_ wire: Int, to at: Int, index: Int, keep: Bool = false) throws {
+        let end = wires[wire].ends[at]
+        var frame = keep ? wires[wire].frames[at][index] : wires[wire].frames[at].remove(at: index)
+        guard relays[end.center] != nil else { return }
+        relays[end.center]!.advance(to: time)
+        if checksCoding {
+            let bytes = FrameCoding.encode(frame)
+            guard let decoded = FrameCoding.decode(bytes, limits: limits), decoded == frame else {
+                throw Failure("a frame changes on its way: \(frame)")
+            }
+        }
+        if isHostile, random.chance(30) {
+            guard let changed = change(frame) else { return }
+            frame = changed
+        }
+        trace("\(time) -> \(end.center) link \(end.link): \(frame.line)")
+        relays[end.center]!.received(frame, link: end.link)
+    }
+
+    /// The frame with some bytes changed; `nil`: the decoder refuses it. What it accepts, it must write and read again.
+    private mutating func change(_ frame: Frame) -> Frame? {
+        var bytes = FrameCoding.encode(frame)
+        for _ in 0..<(1 + random.below(3)) {
+            // The first 17 bytes say which session it is.
+            let at =
+                random.chance(95) && bytes.count > 18 ? 17 + random.below(bytes.count - 17) : random.below(bytes.count)
+            switch random.below(6) {
+            case 0: bytes[at] = 0xFF
+            case 1: bytes[at] = 0
+            case 2: bytes[at] ^= 1 << UInt8(random.below(8))
+            case 3: bytes[at] = bytes[at] &+ 1
+            case 4:
+                bytes.insert(
+                    contentsOf: [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x3F].suffix(1 + random.below(9)),
+                    at: at)
+            default: bytes.removeLast(random.below(bytes.count - 1))
+            }
+        }
+        guard let changed = FrameCoding.decode(bytes, limits: limits) else { return nil }
+        precondition(FrameCoding.decode(FrameCoding.encode(changed), limits: limits) == changed, "seed \(seed)")
+        return changed
+    }
+
+    mutating func step() throws {
+        let center = random.below(centers.count)
+        let wire = random.below(wires.count)
+        switch random.below(100) {
+        case 0..<22: post(center)
+        case 22..<24: for _ in 0..<(1 + random.below(20)) { post(center) }
+        case 24..<55: try run(center, most: 1 + random.below(12))
+        case 55..<84:
+            let at = random.below(wires[wire].ends.count)
+            let count = wires[wire].frames[at].count
+            guard count > 0 else { return }
+            let index = random.chance(75) ? 0 : random.below(count)
+            switch random.below(20) {
+            case 0: wires[wire].frames[at].remove(at: index)
+            case 1: try deliver(wire, to: at, index: index, keep: true)
+            default: try deliver(wire, to: at, index: index)
+            }
+        case 84..<91: time += UInt64(1 + random.below(400))
+        case 91..<92: time += 6000
+        case 92..<94: if wires[wire].isUp { disconnect(wire) }
+        case 94..<96: if !wires[wire].isUp { connect(wire) }
+        case 96: if relays[center] == nil { start(center) } else if random.chance(50) { crash(center) }
+        case 97..<99: if relays[center] == nil { start(center) }
+        default: skew[center] = Int64(random.below(2_000_000)) * 1_000_000 - 1_000_000_000_000
+        }
+    }
+
+    /// Everything works again. Returns once nothing but greetings and beats is sent.
+    mutating func heal(limit: Int) throws {
+        for number in relays.indices where relays[number] == nil { start(number) }
+        for wire in wires.indices where !wires[wire].isUp { connect(wire) }
+        var quiet = 0
+        for _ in 0..<limit {
+            var isBusy = false
+            // Rounds of frames without time in between.
+            for _ in 0..<400 {
+                var moved = false
+                for number in relays.indices {
+                    if relays[number] == nil { start(number) }
+                    let (end, cursor) = (centers[number].end, relays[number]!.cursor)
+                    try run(number, most: 64)
+                    if centers[number].end != end || relays[number]?.cursor != cursor { isBusy = true }
+                }
+                for wire in wires.indices {
+                    for at in wires[wire].ends.indices {
+                        while !wires[wire].frames[at].isEmpty {
+                            moved = true
+                            switch wires[wire].frames[at][0].body {
+                            case .greeting, .beat: break
+                            default: isBusy = true
+                            }
+                            try deliver(wire, to: at, index: 0)
+                        }
+                    }
+                }
+                if !moved { break }
+            }
+            time += 301
+            quiet = isBusy ? 0 : quiet + 1
+            // A beat a second is all that an idle link needs to notice what it lacks.
+            if quiet >= 6 { return }
+        }
+        if !isHostile { throw Failure("the links do not come to rest") }
+    }
+
+    mutating func play() throws {
+        if isEarly { try heal(limit: 200) }
+        for _ in 0..<(40 + random.below(160)) { try step() }
+        try heal(limit: isHostile ? 8 : 200)
+        if !isHostile { try check() }
+    }
+
+    // MARK: - The end
+
+    func check() throws {
+        for (receiver, relay) in relays.enumerated() {
+            let relay = relay!
+            for origin in centers.indices where origin != receiver {
+                for (number, name) in names.enumerated() {
+                    try check(relay, receiver, origin, number, name)
+                }
+            }
+        }
+        guard !isMixed else { return }
+        for name in names {
+            let stamps = centers.map { center in
+                center.value(of: name).map { "#\($0.content.uid) of center \($0.content.pid)" } ?? "none"
+            }
+            guard Set(stamps).count == 1 else {
+                throw Failure("the centers keep different values of \(name.text): \(stamps)")
+            }
+        }
+    }
+
+    private func check(_ relay: RelayCore, _ receiver: Int, _ origin: Int, _ number: Int, _ name: LinkName) throws {
+        let incarnation = centers[origin].origin.incarnation
+        let truth = centers[origin].own[name] ?? 0
+        let what = "center \(receiver), name \(name.text) of center \(origin)"
+        guard let account = relay.account(of: incarnation, name: name) else {
+            if isMixed || isUncertain { return }
+            // A relay counts from its beginning on.
+            guard truth == 0 else { throw Failure("\(what): \(truth) were posted, and nothing is known") }
+            return
+        }
+        let received = delivered[receiver][origin][number]
+        if isUncertain {
+            guard received + account.lost + account.base >= account.count else {
+                throw Failure("\(what): \(received) received, \(account)")
+            }
+            return
+        }
+        guard received + account.lost + account.base == account.count else {
+            throw Failure("\(what): \(received) received, \(account)")
+        }
+        if !isMixed {
+            guard account.count == truth else { throw Failure("\(what): \(truth) were posted, \(account)") }
+        }
+        guard account.lostUnsure == 0 else { throw Failure("\(what): losses are exact, \(account)") }
+        if isEarly {
+            guard isMixed || account.base == 0 else { throw Failure("\(what): owed from the first on, \(account)") }
+            if isRoomy, !isMixed, account.lost > 0 { throw Failure("\(what): the ring has all, \(account)") }
+        }
+    }
+}

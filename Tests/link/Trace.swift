@@ -1,0 +1,42 @@
+// What happens in a schedule, as lines: for `LINK_TRACE=1 simulation SEED 1`.
+
+import Glibc
+
+let isTraced = getenv("LINK_TRACE") != nil
+
+func trace(_ line: @autoclosure () -> String) {
+    if isTraced { print(line()) }
+}
+
+extension Mark {
+    var line: String { "\(origin.incarnation - 100)#\(sequence) \(name.text) count \(count)" }
+}
+
+extension AccountState {
+    var line: String {
+        guard let version else { return mark.line }
+        return mark.line + " version \(version.date) #\(version.sequence)\(version.isCleared ? " cleared" : "")"
+    }
+}
+
+extension Frame {
+    var line: String {
+        switch body {
+        case .greeting: "greeting of session \(session) to \(to)"
+        case .beat(let beat):
+            "beat: round \(beat.round) received \(beat.received) handled \(beat.handled); "
+                + "peer's round \(beat.peerRound) tail \(beat.tail) through \(beat.through) "
+                + "generation \(beat.generation)"
+        case .items(let round, let after, let items):
+            "items: round \(round) after \(after): "
+                + items.map { "at \($0.place) \($0.mark.line)" }.joined(separator: ", ")
+        case .ask(let number, let isFirst, let after):
+            "ask \(number)\(isFirst ? ", first," : "") after \(after?.name.text ?? "nothing")"
+        case .accounts(let accounts):
+            "accounts \(accounts.number) place \(accounts.place) settled \(accounts.settledRound): "
+                + accounts.states.map(\.line).joined(separator: ", ")
+        case .pull(let number, let names): "pull \(number) \(names.map(\.text))"
+        case .value(let number, let item): "value \(number) \(item.mark.line)"
+        }
+    }
+}

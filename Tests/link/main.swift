@@ -1,0 +1,48 @@
+// Simulates relays: `simulation FIRST COUNT` plays the schedules of COUNT seeds from FIRST on. The first schedule that
+// fails ends it, with the line "seed N: why" and status 1. With `--hostile`, frames are changed on their way, and the
+// relays must only go on.
+
+import Glibc
+
+let isHostile = CommandLine.arguments.contains("--hostile")
+let arguments = CommandLine.arguments.dropFirst().filter { $0 != "--hostile" }.map { UInt64($0) }
+guard arguments.count == 2, let first = arguments[0], let count = arguments[1], count < UInt64.max - first else {
+    print("usage: simulation [--hostile] FIRST COUNT")
+    exit(64)
+}
+nonisolated(unsafe) var currentSeed = first
+if isHostile {
+    // A trap ends the process: the seed of the schedule is all that the handler adds.
+    for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV, SIGBUS] {
+        signal(number) { number in
+            var line = Array("seed \(currentSeed): trapped\n".utf8)
+            write(1, &line, line.count)
+            signal(number, SIG_DFL)
+            raise(number)
+        }
+    }
+}
+var figures: [Schedule.Topology: Int] = [:]
+var posts = 0
+var relayed = 0
+var values = 0
+for seed in first..<(first + count) {
+    currentSeed = seed
+    var schedule = Schedule(seed: seed, isHostile: isHostile)
+    do {
+        try schedule.play()
+    } catch {
+        print("seed \(seed): \(schedule.topology): \(error)")
+        exit(1)
+    }
+    figures[schedule.topology, default: 0] += 1
+    values += schedule.values
+    for center in schedule.centers {
+        posts += center.history.count
+        relayed += center.history.count - Int(center.own.values.reduce(0, +))
+    }
+}
+let topologies = figures.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key) \($0.value)" }
+print(
+    "\(count) schedules from seed \(first): \(posts) posts, \(relayed) of them relayed, \(values) values compared; "
+        + topologies.joined(separator: ", "))
