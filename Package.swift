@@ -65,6 +65,7 @@ let package = Package(
     traits: [
         .trait(
             name: "Macros", description: "Adds @Message and @NotificationProtocol, and builds swift-syntax for them"),
+        .trait(name: "Relay", description: "Builds the relay to other machines, with NATS's C client (libnats-dev)"),
         .trait(name: "GRDB", description: "Builds GRDB, and the product TidingsGRDB, which shares its databases"),
         .trait(
             name: "Service",
@@ -102,6 +103,16 @@ let package = Package(
         .target(name: "TidingsCoding", swiftSettings: swiftSettings),
         // The link core of the relay: a state machine without input and output. It imports nothing.
         .target(name: "TidingsLink", swiftSettings: swiftSettings),
+        // The relay and its transports. So far: NATS. Without the trait the client is left out.
+        .target(name: "TidingsRelay", dependencies: ["CTidingsNATS", "TidingsLink"], swiftSettings: swiftSettings),
+        .target(
+            name: "CTidingsNATS",
+            path: "CShim/nats",
+            sources: ["src"],
+            publicHeadersPath: "include",
+            cSettings: [.define("_GNU_SOURCE"), .define("TIDINGS_RELAY", .when(traits: ["Relay"]))] + cWarnings,
+            linkerSettings: [.linkedLibrary("nats", .when(traits: ["Relay"]))]
+        ),
         .target(
             name: "Tidings",
             dependencies: ["CTidings", "TidingsCoding", .target(name: "TidingsMacros", condition: withMacros)],

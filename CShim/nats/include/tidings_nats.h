@@ -1,0 +1,41 @@
+// Internal to TidingsRelay: a subject of NATS as a transport of a link. No promise to programs.
+#ifndef TIDINGS_NATS_H
+#define TIDINGS_NATS_H
+
+#include <stddef.h>
+
+typedef struct tidings_nats tidings_nats;
+
+enum {
+    TIDINGS_NATS_CONNECTED = 1,     // also after each reconnection
+    TIDINGS_NATS_DISCONNECTED = 2,  // bytes: why, as text; the client tries again by itself
+    TIDINGS_NATS_RECEIVED = 3,
+};
+
+typedef struct tidings_nats_options {
+    const char *url;
+    const char *subject;
+    const char *name;         // of the connection, for the server's log; or NULL
+    const char *credentials;  // a file with a JWT and a key, or NULL
+    const char *ca;           // a file with certificates: TLS is then required; or NULL
+    const char *certificate;  // with `key`: the client's own, or NULL
+    const char *key;
+    void *context;
+    // Called on threads of the client, one call at a time for received messages. `bytes` are valid during the call.
+    void (*event)(void *context, int event, const void *bytes, size_t size);
+} tidings_nats_options;
+
+// Connects, or begins to try. 0, or a negative errno with a line in `error`: -EACCES the server refuses this client,
+// -ECONNREFUSED there is no server, -EINVAL an option. Waits for the first attempt, 2 s at most for each server.
+int tidings_nats_open(const tidings_nats_options *options, tidings_nats **nats, char *error, size_t error_size);
+
+// Publishes. 0; -EAGAIN: the client has more than 4 MiB to send; -ENOTCONN; -EMSGSIZE. Does not wait for the server.
+int tidings_nats_send(tidings_nats *nats, const void *bytes, size_t size);
+
+// Bytes of the largest message that the server takes; 0: not connected yet.
+size_t tidings_nats_maximum(tidings_nats *nats);
+
+// Returns after the last event.
+void tidings_nats_close(tidings_nats *nats);
+
+#endif

@@ -1,0 +1,164 @@
+// A subject of NATS as a transport: the C client reconnects by itself, and delivers each message whole.
+#include "tidings_nats.h"
+
+#ifdef TIDINGS_RELAY
+
+#include <errno.h>
+#include <nats/nats.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUFFERED_MAX (4 << 20)       // bytes: beyond, the link waits, and the ring keeps what is to be sent
+#define PENDING_MAX (64 << 20)       // bytes that were received and not handled; more are dropped, and sent again
+#define RECONNECT_WAIT INT64_C(200)  // ms
+
+struct tidings_nats {
+    natsConnection *connection;
+    natsSubscription *subscription;
+    void *context;
+    void (*event)(void *context, int event, const void *bytes, size_t size);
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool closed;    // the client calls nothing any more
+    bool finished;  // the subscription has delivered its last message
+};
+
+static void on_message(natsConnection *connection, natsSubscription *subscription, natsMsg *message, void *closure) {
+    (void)connection, (void)subscription;
+    tidings_nats *nats = closure;
+    nats->event(nats->context, TIDINGS_NATS_RECEIVED, natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message));
+    natsMsg_Destroy(message);
+}
+
+static void on_reconnected(natsConnection *connection, void *closure) {
+    (void)connection;
+    tidings_nats *nats = closure;
+    nats->event(nats->context, TIDINGS_NATS_CONNECTED, "", 0);
+}
+
+static void on_disconnected(natsConnection *connection, void *closure) {
+    tidings_nats *nats = closure;
+    const char *why = NULL;
+    natsConnection_GetLastError(connection, &why);
+    if (!why || !*why) why = "the connection was lost";
+    nats->event(nats->context, TIDINGS_NATS_DISCONNECTED, why, strlen(why));
+}
+
+static void set(tidings_nats *nats, bool *flag) {
+    pthread_mutex_lock(&nats->lock);
+    *flag = true;
+    pthread_cond_broadcast(&nats->changed);
+    pthread_mutex_unlock(&nats->lock);
+}
+
+static void on_closed(natsConnection *connection, void *closure) {
+    (void)connection;
+    tidings_nats *nats = closure;
+    set(nats, &nats->closed);
+}
+
+static void on_finished(void *closure) {
+    tidings_nats *nats = closure;
+    set(nats, &nats->finished);
+}
+
+// Errors of single messages (a slow consumer): the link repairs what is lost. Without a handler they go to stderr.
+static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus error, void *closure) {
+    (void)connection, (void)subscription, (void)error, (void)closure;
+}
+
+static int fail(natsStatus status, const char *url, char *error, size_t error_size) {
+    const char *why = nats_GetLastError(NULL);
+    snprintf(error, error_size, "can't connect to %s: %s", url, why && *why ? why : natsStatus_GetText(status));
+    switch (status) {
+        case NATS_NOT_PERMITTED:
+        case NATS_CONNECTION_AUTH_FAILED: return -EACCES;
+        case NATS_NO_SERVER: return -ECONNREFUSED;
+        case NATS_NO_MEMORY: return -ENOMEM;
+        case NATS_TIMEOUT: return -ETIMEDOUT;
+        default: return -EINVAL;
+    }
+}
+
+int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, char *error, size_t error_size) {
+    tidings_nats *nats = calloc(1, sizeof *nats);
+    if (!nats) return -ENOMEM;
+    nats->context = given->context;
+    nats->event = given->event;
+    pthread_mutex_init(&nats->lock, NULL);
+    pthread_cond_init(&nats->changed, NULL);
+
+    natsOptions *options = NULL;
+    natsStatus status = natsOptions_Create(&options);
+    if (status == NATS_OK) status = natsOptions_SetURL(options, given->url);
+    if (status == NATS_OK && given->name) status = natsOptions_SetName(options, given->name);
+    if (status == NATS_OK && given->credentials)
+        status = natsOptions_SetUserCredentialsFromFiles(options, given->credentials, NULL);
+    if (status == NATS_OK && given->ca) status = natsOptions_SetSecure(options, true);
+    if (status == NATS_OK && given->ca) status = natsOptions_LoadCATrustedCertificates(options, given->ca);
+    if (status == NATS_OK && given->certificate)
+        status = natsOptions_LoadCertificatesChain(options, given->certificate, given->key);
+    if (status == NATS_OK) status = natsOptions_SetNoEcho(options, true);
+    if (status == NATS_OK) status = natsOptions_SetMaxReconnect(options, -1);
+    if (status == NATS_OK) status = natsOptions_SetReconnectWait(options, RECONNECT_WAIT);
+    // A frame that was sent before a disconnection belongs to an earlier session: it need not be kept.
+    if (status == NATS_OK) status = natsOptions_SetReconnectBufSize(options, 0);
+    if (status == NATS_OK) status = natsOptions_SetDisconnectedCB(options, on_disconnected, nats);
+    if (status == NATS_OK) status = natsOptions_SetReconnectedCB(options, on_reconnected, nats);
+    if (status == NATS_OK) status = natsOptions_SetClosedCB(options, on_closed, nats);
+    if (status == NATS_OK) status = natsOptions_SetErrorHandler(options, on_error, nats);
+    if (status == NATS_OK) status = natsOptions_SetSendAsap(options, true);
+    if (status == NATS_OK) status = natsConnection_Connect(&nats->connection, options);
+    natsOptions_Destroy(options);
+    if (status == NATS_OK)
+        status = natsConnection_Subscribe(&nats->subscription, nats->connection, given->subject, on_message, nats);
+    if (status == NATS_OK) status = natsSubscription_SetPendingLimits(nats->subscription, -1, PENDING_MAX);
+    if (status == NATS_OK) status = natsSubscription_SetOnCompleteCB(nats->subscription, on_finished, nats);
+    if (status != NATS_OK) {
+        const int code = fail(status, given->url, error, error_size);
+        tidings_nats_close(nats);
+        return code;
+    }
+    *result = nats;
+    nats->event(nats->context, TIDINGS_NATS_CONNECTED, "", 0);
+    return 0;
+}
+
+int tidings_nats_send(tidings_nats *nats, const void *bytes, size_t size) {
+    if (natsConnection_Buffered(nats->connection) > BUFFERED_MAX) return -EAGAIN;
+    switch (
+        natsConnection_Publish(nats->connection, natsSubscription_GetSubject(nats->subscription), bytes, (int)size)) {
+        case NATS_OK: return 0;
+        case NATS_MAX_PAYLOAD: return -EMSGSIZE;
+        case NATS_INSUFFICIENT_BUFFER: return -EAGAIN;
+        default: return -ENOTCONN;
+    }
+}
+
+size_t tidings_nats_maximum(tidings_nats *nats) {
+    const int64_t maximum = natsConnection_GetMaxPayload(nats->connection);
+    return maximum > 0 ? (size_t)maximum : 0;
+}
+
+void tidings_nats_close(tidings_nats *nats) {
+    if (!nats) return;
+    if (nats->subscription) natsSubscription_Unsubscribe(nats->subscription);
+    if (nats->connection) natsConnection_Close(nats->connection);
+    pthread_mutex_lock(&nats->lock);
+    while ((nats->connection && !nats->closed) || (nats->subscription && !nats->finished))
+        pthread_cond_wait(&nats->changed, &nats->lock);
+    pthread_mutex_unlock(&nats->lock);
+    natsSubscription_Destroy(nats->subscription);
+    natsConnection_Destroy(nats->connection);
+    pthread_cond_destroy(&nats->changed);
+    pthread_mutex_destroy(&nats->lock);
+    free(nats);
+}
+
+#else
+
+typedef int tidings_nats_is_left_out;  // ISO C wants a declaration
+
+#endif

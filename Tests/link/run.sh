@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# The link core of the relay, simulated (README.md), and its mutants: deliberate mistakes, each of which a kept seed finds.
+#
+#   Tests/link/run.sh [SEED [COUNT]]        what CI runs: the kept seeds, COUNT schedules (20,000) from SEED on, the mutants
+#   Tests/link/run.sh --seeds FIRST COUNT   schedules alone
+#   Tests/link/run.sh --hostile FIRST COUNT   schedules alone, with frames that are changed on their way
+#   Tests/link/run.sh --transports [TEST…]  the conformance suite over NATS; `figures` is run only if it is named
+#   Tests/link/run.sh --mutants [MUTANT…]   the mutants alone
+#   Tests/link/run.sh --find [MUTANT…]      searches the first seed that finds each mutant
+set -euo pipefail
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
+work=$(mktemp -d "${TMPDIR:-/tmp}/tidings-link.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+# One module, so that the optimizer sees all of it. The package needs no other module.
+build() { # build PROGRAM OPTION…
+    swiftc -wmo -swift-version 6 -package-name tidings -module-name simulation "${@:2}" \
+        Sources/TidingsLink/*.swift Tests/link/*.swift -o "$1"
+}
+mode() { # mode SEED-OR-ARGUMENTS: the options of the schedule that finds a mutant
+    if [[ $1 == *hostile* ]]; then echo --hostile; fi
+}
+
+try() { # try OPTION MUTANT ARGUMENTS FIRST COUNT: true if it is found. Without the optimizer one schedule is faster
+    local option=$1 status=0
+    shift
+    build "$work/$1" "$option" -D "$1"
+    # shellcheck disable=SC2046
+    timeout -k 5 300 "$work/$1" $(mode "$2") "$3" "$4" >"$work/$1.report" 2>&1 || status=$?
+    [[ $status -ne 0 ]]
+}
+
+mutants() { # mutants MUTANT…: all, unless some are named
+    local failed=0 mutant arguments seed
+    while read -r mutant arguments; do
+        if [[ $# -gt 0 && " $* " != *" ${mutant#MUTANT_} "* ]]; then continue; fi
+        seed=${arguments##* }
+        if try -Onone "$mutant" "$arguments" "$seed" 1; then
+            echo "${mutant#MUTANT_}: found: $(grep -m 1 '^seed ' "$work/$mutant.report" || tail -n 1 "$work/$mutant.report")"
+        else
+            echo "${mutant#MUTANT_}: NOT FOUND by $arguments"
+            failed=1
+        fi
+        # Without the mutant the same schedule must pass.
+        # shellcheck disable=SC2046
+        if ! "$work/simulation" $(mode "$arguments") "$seed" 1 >"$work/report" 2>&1; then
+            echo "${mutant#MUTANT_}: without it, $(tail -n 1 "$work/report")"
+            failed=1
+        fi
+        rm -f "$work/$mutant"
+    done < <(.ci/check-mutants --list link)
+    return "$failed"
+}
+
+transports() { # transports TEST…
+    local server
+    server=$(command -v nats-server || echo /usr/sbin/nats-server)
+    if [[ ! -x $server || ! -e /usr/include/nats/nats.h ]]; then
+        echo "NOT TRIED: the transports need nats-server and libnats-dev (apt-get install nats-server libnats-dev)"
+        return 1
+    fi
+    ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -DTIDINGS_RELAY -Wall -Wextra -O2 -ICShim/nats/include -c CShim/nats/src/nats.c \
+        -o "$work/nats.o"
+    swiftc -O -wmo -swift-version 6 -package-name tidings -module-name transports -D Relay -D TIDINGS_SIMULATED \
+        -import-objc-header CShim/nats/include/tidings_nats.h Sources/TidingsLink/*.swift Sources/TidingsRelay/*.swift \
+        Tests/link/Center.swift Tests/link/transports/main.swift "$work/nats.o" -lnats -o "$work/transports"
+    # A test that hangs is ended. The port is this process's own, so that two runs do not meet.
+    timeout -k 5 300 "$work/transports" "$server" $((20000 + $$ % 10000)) "$@"
+}
+
+find_seeds() {
+    local mutant arguments first
+    while read -r mutant arguments; do
+        if [[ $# -gt 0 && " $* " != *" ${mutant#MUTANT_} "* ]]; then continue; fi
+        if try "${FIND_OPTION:--Onone}" "$mutant" "$arguments" 1 "${FIND_COUNT:-4000}"; then
+            echo "${mutant#MUTANT_}: $(grep -m 1 '^seed ' "$work/$mutant.report")"
+        else
+            echo "${mutant#MUTANT_}: no seed finds it"
+        fi
+        rm -f "$work/$mutant"
+    done < <(.ci/check-mutants --list link)
+}
+
+if [[ ${1:-} != --find && ${1:-} != --transports ]]; then build "$work/simulation" -O; fi
+case ${1:-} in
+    --seeds) "$work/simulation" "$2" "$3" ;;
+    --hostile) "$work/simulation" --hostile "$2" "$3" ;;
+    --mutants) mutants "${@:2}" ;;
+    --find) find_seeds "${@:2}" ;;
+    --transports) if [[ $# -gt 1 ]]; then transports "${@:2}"; else transports streams large cuts deaths idle; fi ;;
+    *)
+        seed=${1:-20261128} count=${2:-20000}
+        # Seeds that once failed.
+        while read -r kept; do "$work/simulation" "$kept" 1 >"$work/report" || { cat "$work/report"; exit 1; }; done <Tests/link/found
+        "$work/simulation" "$seed" "$count"
+        "$work/simulation" --hostile "$seed" "$((count / 4))"
+        mutants
+        transports streams large cuts deaths idle
+        ;;
+esac
