@@ -323,14 +323,18 @@ enum {
     /// Reported to observers (TIDINGS_DELIVERY_IMMEDIATE), not interpreted: for observers that defer deliveries.
     TIDINGS_POST_IMMEDIATE = 2,
     TIDINGS_POST_SECTIONS = 4,  ///< the notification has the sections of `sections`
+    /// With TIDINGS_POST_SECTIONS: the post fails rather than leave them out.
+    TIDINGS_POST_SECTIONS_REQUIRED = 8,
 };
 
 /// The types of sections. A section is a block of typed bytes beside the payload. The library does not interpret its
-/// bytes. These types are for the values of the HTTP headers of the same names.
+/// bytes. The first three are for the values of the HTTP headers of the same names.
 enum {
     TIDINGS_SECTION_TRACEPARENT = 1,  ///< W3C Trace Context
     TIDINGS_SECTION_TRACESTATE = 2,   ///< likewise
     TIDINGS_SECTION_BAGGAGE = 3,      ///< W3C Baggage
+    /// Where the notification comes from: a relay posted it for a center of another machine (Docs/Design/Relay.md).
+    TIDINGS_SECTION_ORIGIN = 4,
 };
 
 /// The most bytes of all sections of one notification, including a header of 8 bytes for each section and one of
@@ -356,7 +360,8 @@ typedef struct tidings_post_options {
     int64_t timeout_ns;
     /// With TIDINGS_POST_SECTIONS. Read during the post only. Sections take room in a slot. They do not count towards
     /// the maximum payload. They make no post fail for lack of memory: if there is none for them, the notification is
-    /// posted without them. With a timeout, a post waits for memory that has room for them.
+    /// posted without them, unless TIDINGS_POST_SECTIONS_REQUIRED is set. With a timeout, a post waits for memory that
+    /// has room for them.
     const tidings_section *sections;
 } tidings_post_options;
 
@@ -786,7 +791,7 @@ typedef struct tidings_will {
     const void *payload;
     size_t size;
     uint8_t format;  ///< TIDINGS_FORMAT_…
-    uint8_t flags;   ///< TIDINGS_POST_…; TIDINGS_POST_SECTIONS has no effect
+    uint8_t flags;   ///< TIDINGS_POST_…; those of sections have no effect
 } tidings_will;
 
 /// Announces this participant, with a role of up to TIDINGS_ROLE_MAX bytes of UTF-8 (a text for people and programs:

@@ -150,10 +150,10 @@ void sections_that_cannot_be_are_refused(void) {
     const size_t most = TIDINGS_SECTIONS_MAX - 16 - (TIDINGS__RESERVED ? 16 : 0);
     for (int large = 0; large < 2; large++) {
         const size_t size = large ? 5000 : 8;
-        for (uint32_t type = 0; type < 300; type += type < 5 ? 1 : 50) {
+        for (uint32_t type = 0; type < 300; type += type < 6 ? 1 : 50) {
             const tidings_section section = {"x", 1, (uint16_t)type};
             const tidings_post_options options = with(0, 1, &section);
-            if (type >= 1 && type <= 3) continue;
+            if (type >= TIDINGS_SECTION_TRACEPARENT && type <= TIDINGS_SECTION_ORIGIN) continue;
             REFUSED(tidings_post(publisher, bytes, size, &options, NULL), EINVAL, "can't post a section of type");
         }
         tidings_section section = {text, most, TIDINGS_SECTION_BAGGAGE}, two[2] = {section, {text, 0, 1}};
@@ -175,11 +175,14 @@ void sections_that_cannot_be_are_refused(void) {
     CHECK(drain(observer).received == 0, "what was refused was posted");
 }
 
-// Every chunk has a retained value: a payload in a slot, and the end of a value, go without their sections.
+// Every chunk has a retained value: a payload in a slot, and the end of a value, go without their sections; or they do
+// not go, if the sections are required.
 void sections_make_no_post_fail_for_lack_of_memory(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .maximum_payload = 1});
     tidings_observer *observer = observer_of(center, NAME);
     tidings_publisher *publisher = publisher_of(center, NAME);
+    tidings_reservation reservations[2];
+    for (int i = 0; i < 2; i++) OK(tidings_reserve(center, 1, &reservations[i]));
     char name[16];
     int result = 0;
     for (uint32_t n = 0; result == 0; n++) {
@@ -187,6 +190,28 @@ void sections_make_no_post_fail_for_lack_of_memory(void) {
         result = tidings_state_set(publisher_of(center, name), "x", 1, NULL);
     }
     CHECK(result == -EAGAIN, "it answers %d", result);
+    // Too large for the chunk of a reservation.
+    static const char text[1024];
+    const tidings_section section = {text, TIDINGS_SECTIONS_MAX - 16 - (TIDINGS__RESERVED ? 16 : 0),
+                                     TIDINGS_SECTION_BAGGAGE};
+    for (int i = 0; i < 2; i++) {
+        const tidings_post_options options = with(i ? TIDINGS_POST_SECTIONS_REQUIRED : 0, 1, &section);
+        result = tidings_post_reserved(publisher, &reservations[i], 1, &options, NULL);
+        CHECK(result == (i ? -EAGAIN : 0) && !reservations[i].bytes, "a reservation answers %d", result);
+        CHECK(drain(observer).received == (i ? 0 : 1), "what was refused was posted");
+    }
+    // The two chunks can be used again: that of the notification is evicted.
+    for (uint32_t n = 0; n < 2; n++) OK(tidings_state_set(publisher_of(center, n ? "m1" : "m0"), "x", 1, NULL));
+    for (uint16_t count = 0; count < 4; count++) {
+        const tidings_post_options options = with_some(TIDINGS_POST_SECTIONS_REQUIRED, count);
+        result = tidings_post(publisher, "x", 1, &options, NULL);
+        CHECK(result == (count < 2 ? 0 : -EAGAIN), "with required sections it answers %d", result);
+        if (count < 2) {
+            const tidings_delivery d = receive(observer);
+            has_some(&d, count);
+        }
+        CHECK(drain(observer).received == 0, "what was refused was posted");
+    }
     for (uint16_t count = 0; count < 4; count++) {
         const tidings_post_options options = with_some(0, count);
         OK(tidings_post(publisher, "x", 1, &options, NULL));

@@ -345,7 +345,7 @@ static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher
     if (!error) error = tidings__sections_size(options, &sections);
     if (error) return error;
     if (tidings__fits_cell(publisher, tidings__round8(size) + sections) &&
-        !(options && options->flags & ~TIDINGS_POST_SECTIONS)) {
+        !(options && options->flags & ~TIDINGS__POST_OF_SECTIONS)) {
         const uint64_t time = tidings__stamp(thread);
         if (tidings__end_due(center, thread) && (error = tidings__end_ask(center, thread)) != 0) return error;
         posting p = begun(publisher, thread, payload, size, options, time);
@@ -361,7 +361,7 @@ static __attribute__((noinline)) int post_otherwise(tidings_publisher *publisher
     error = tidings__take_chunk(
         center, TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(publisher) + sections,
         tidings__deadline(options), &chunk);
-    if (sections && (error == -EAGAIN || error == -ENOSPC)) {
+    if (sections && tidings__sections_optional(options) && (error == -EAGAIN || error == -ENOSPC)) {
         tidings_post_options without = *options;
         without.flags &= (uint8_t)~TIDINGS_POST_SECTIONS;
         return post_otherwise(publisher, payload, size, &without, notice, sequence);

@@ -92,22 +92,23 @@ int tidings_reserve_more(tidings_center *center, tidings_reservation *reservatio
     return 0;
 }
 
-// Makes room for sections behind the text: in the same chunk, or in a larger one. False: there is no memory.
-static bool room_for(const tidings_publisher *publisher, tidings_reservation *reservation, size_t size,
-                     uint64_t sections) {
+// Makes room for sections behind the text: in the same chunk, or in a larger one.
+static int room_for(const tidings_publisher *publisher, tidings_reservation *reservation, size_t size,
+                    uint64_t sections) {
     tidings_center *center = publisher->center;
     tidings__segment *s = &center->segment;
     const uint64_t need = TIDINGS__CHUNK_HEADER + tidings__round8(size) + tidings__text_size(publisher) + sections;
     uint64_t whole;
     uint32_t chunk = (uint32_t)reservation->internal;
     tidings__chunk_bytes(s, chunk, &whole);
-    if (need <= whole) return tidings__back_chunk(s, chunk, need) == 0;
-    if (tidings__take_chunk(center, need, 0, &chunk) != 0) return false;
+    if (need <= whole) return tidings__back_chunk(s, chunk, need);
+    int error = tidings__take_chunk(center, need, 0, &chunk);
+    if (error) return error;
     uint8_t *bytes = tidings__chunk_bytes(s, chunk, &whole) + TIDINGS__CHUNK_HEADER;
     memcpy(bytes, reservation->bytes, size);
     tidings_abandon(center, reservation);
     *reservation = (tidings_reservation){.bytes = bytes, .capacity = size, .internal = chunk};
-    return true;
+    return 0;
 }
 
 int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *reservation, size_t size,
@@ -128,13 +129,14 @@ int tidings_post_reserved(tidings_publisher *publisher, tidings_reservation *res
                               reservation->capacity);
     } else if ((error = tidings__sections_size(options, &sections)) != 0) {
     } else if (tidings__fits_cell(publisher, tidings__round8(size) + sections) &&
-               !(options && options->flags & ~TIDINGS_POST_SECTIONS)) {
+               !(options && options->flags & ~TIDINGS__POST_OF_SECTIONS)) {
         // The payload fits a cell after all: the observers read it sooner there, and the chunk is free again at once.
         error = tidings_post(publisher, reservation->bytes, size, options, sequence);
     } else if (tidings__end_known(center)) {
         error = tidings__end_fail(center, "post to");
-    } else {
-        if (sections && !room_for(publisher, reservation, size, sections)) {
+    } else if (!sections || (error = room_for(publisher, reservation, size, sections)) == 0 ||
+               tidings__sections_optional(options)) {
+        if (error) {
             without = *options;
             without.flags &= (uint8_t)~TIDINGS_POST_SECTIONS;
             options = &without;

@@ -13,7 +13,7 @@ int tidings__sections_measure(const tidings_post_options *options, uint64_t *siz
     *size = 8 + LATER_SIZE;
     for (size_t i = 0; i < options->section_count; i++) {
         const tidings_section *section = &options->sections[i];
-        if (section->type < TIDINGS_SECTION_TRACEPARENT || section->type > TIDINGS_SECTION_BAGGAGE)
+        if (section->type < TIDINGS_SECTION_TRACEPARENT || section->type > TIDINGS_SECTION_ORIGIN)
             return tidings__fail(EINVAL, "can't post a section of type %u: use a type of TIDINGS_SECTION_…",
                                  section->type);
         if (section->size > TIDINGS_SECTIONS_MAX - *size ||
@@ -59,7 +59,7 @@ const void *tidings_delivery_section(const tidings_delivery *delivery, uint16_t 
             return at + 8;
         }
 #ifdef MUTANT_UNKNOWN_SECTION_ENDS_AREA  // Found by: compatibility
-        if ((uint16_t)word > TIDINGS_SECTION_BAGGAGE) return NULL;
+        if ((uint16_t)word > TIDINGS_SECTION_ORIGIN) return NULL;
 #endif
         at += whole;
         left -= whole;

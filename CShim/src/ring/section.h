@@ -1,4 +1,5 @@
-// Sections of a record: blocks of typed bytes behind payload, name and subject (trace context). design/9-format.md.
+// Sections of a record: blocks of typed bytes behind payload, name and subject (trace context, origin).
+// design/9-format.md.
 //
 // An area is one word, {31…0 bytes after it, 63…32 reserved}, and the sections. A section is one word,
 // {15…0 type, 47…16 bytes, 63…48 reserved}, and its bytes, padded to a multiple of 8. Readers pass over unknown types.
@@ -10,6 +11,17 @@
 
 static inline bool tidings__sections_given(const tidings_post_options *options) {
     return options && options->flags & TIDINGS_POST_SECTIONS && options->section_count > 0;
+}
+
+// The flags of a post that are about its sections.
+#define TIDINGS__POST_OF_SECTIONS (TIDINGS_POST_SECTIONS | TIDINGS_POST_SECTIONS_REQUIRED)
+
+// Of a post with sections: whether it may go without them if there is no memory.
+static inline bool tidings__sections_optional(const tidings_post_options *options) {
+#ifdef MUTANT_REQUIRED_SECTIONS_LEFT_OUT  // Found by: fault-injection sections_make_no_post_fail_for_lack_of_memory
+    return options;
+#endif
+    return !(options->flags & TIDINGS_POST_SECTIONS_REQUIRED);
 }
 
 // Bytes of the area for a post with these options, which have sections. -EINVAL, -EMSGSIZE with an error line.
