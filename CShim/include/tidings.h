@@ -535,6 +535,7 @@ enum {
     TIDINGS_DELIVERY_WILL = 32,      ///< the last will of a participant that died (`tidings_announce`)
     TIDINGS_DELIVERY_IN_PLACE = 64,  ///< `payload` lies in the center (`tidings_observer_in_place`)
     TIDINGS_DELIVERY_SECTIONS = 128,  ///< it has sections (`tidings_delivery_section`)
+    TIDINGS_DELIVERY_STATE = 256,     ///< it set or cleared the retained value of its name (`tidings_state_set`)
 };
 
 /// What `tidings_next` delivers. Pointers are valid until the observer's next call; see also `tidings_hold`.
@@ -741,13 +742,14 @@ void tidings_observer_spin(tidings_observer *observer, uint32_t nanoseconds);
 // MARK: State
 
 /// Sets the retained value of the publisher's name, and notifies observers: `tidings_post` with TIDINGS_POST_RETAIN.
-/// Size 0 with payload NULL clears the value; observers receive TIDINGS_DELIVERY_CLEARED. `options` may be NULL.
+/// Size 0 with payload NULL clears the value; observers receive TIDINGS_DELIVERY_CLEARED. `options` and `sequence` as
+/// in `tidings_post`.
 ///
 /// A name has one value. A publisher with a subject has none: -EINVAL, from this function, a retained post and
 /// `tidings_state_get`. Values that exist side by side need names of their own.
 /// Bound and waiting: as `tidings_post`.
 int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t size,
-                      const tidings_post_options *options);
+                      const tidings_post_options *options, uint64_t *sequence);
 /// Copies the retained value of a name. `size` holds the buffer's size, and receives the value's size. -ENOBUFS: the
 /// value doesn't fit (buffer may be NULL). -ENOENT: no value was set, or it was cleared. -EBUSY: other processes
 /// replaced the value each time it was copied. `format` and `sequence` may be NULL.

@@ -107,7 +107,7 @@ static void post(own *me, tidings_center *center, bool read_only) {
                 free(buffer);
                 break;
             }
-            case 1: CALL(me, tidings_state_set(publisher, size ? payload : NULL, size, &options)); break;
+            case 1: CALL(me, tidings_state_set(publisher, size ? payload : NULL, size, &options, NULL)); break;
             case 2: {
                 tidings_reservation reservation;
                 if (CALL(me, tidings_reserve(center, size, &reservation)) != 0) break;

@@ -101,9 +101,9 @@ static void read_value(void *argument) {
 static void replace_name(void *argument) {
     (void)argument;
     tidings_publisher *z = publisher(cleared_a->center, "z");
-    int result = tidings_state_set(cleared_a, NULL, 0, NULL);
+    int result = tidings_state_set(cleared_a, NULL, 0, NULL, NULL);
     for (uint32_t i = 0; i <= SLOTS && result == 0; i++) result = tidings_post(z, "z", 1, NULL, NULL);
-    if (result == 0) result = tidings_state_set(value_b, "b", 1, NULL);
+    if (result == 0) result = tidings_state_set(value_b, "b", 1, NULL, NULL);
     if (result != 0) machine_violation("%s", tidings_last_error());
     tidings_publisher_close(z);
 }
@@ -113,7 +113,7 @@ void value_of_another_name(void) {
     value_a = publisher(one, "a");
     cleared_a = publisher(two, "a");
     value_b = publisher(two, "b");
-    if (tidings_state_set(cleared_a, "a", 1, NULL) != 0) machine_violation("%s", tidings_last_error());
+    if (tidings_state_set(cleared_a, "a", 1, NULL, NULL) != 0) machine_violation("%s", tidings_last_error());
     machine_fiber("reads a", one, read_value, NULL);
     machine_fiber("replaces a", two, replace_name, NULL);
     limit_names(1);

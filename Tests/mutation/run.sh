@@ -26,6 +26,7 @@ declare -A complaints=(
     [LAPPED_READER_COUNTS_NOTHING]='it got'
     [LOSS_NOT_PUBLISHED]='[0-9]* missed, of'
     [POSITION_NOT_PUBLISHED]='[0-9]* away'
+    [STATE_NOT_TOLD]='flags'
     [REQUIRED_SECTIONS_LEFT_OUT]='a reservation answers 0'
 )
 

@@ -102,10 +102,10 @@ static void posting(void) {
         const tidings_payload payloads[] = {{"x", 1}, {large, sizeof large}, {"x", 1}};
         BOUNDED(tidings_post_many(of, payloads, 3, NULL, NULL, NULL));
         BOUNDED(tidings_post(of, "x", 1, &retain, NULL));
-        BOUNDED(tidings_state_set(of, large, 3000, NULL));
+        BOUNDED(tidings_state_set(of, large, 3000, NULL, NULL));
         size_t size = sizeof large;
         BOUNDED(tidings_state_get(of, large, &size, NULL, NULL));
-        BOUNDED(tidings_state_set(of, NULL, 0, NULL));
+        BOUNDED(tidings_state_set(of, NULL, 0, NULL, NULL));
         if (tidings_reserve(center, 3000, &reservation) == 0) BOUNDED(tidings_abandon(center, &reservation));
         BOUNDED(tidings_reserve(center, 3000, &reservation));
         BOUNDED(tidings_reserve_more(center, &reservation, 10, 30000));
@@ -441,7 +441,7 @@ static void of_holds(void) {
 static void of_a_value_nowhere(void) {
     tidings__segment *s = &center->segment;
     tidings_publisher *publisher = publisher_of(center, NAME);
-    OK(tidings_state_set(publisher, "x", 1, NULL));
+    OK(tidings_state_set(publisher, "x", 1, NULL, NULL));
     const uint32_t entry = tidings__name_find(s, &publisher->key);
     fill_ring(NAME);
     fill_ring(NAME);

@@ -114,9 +114,9 @@ void a_name_joined_while_its_chain_is_rebuilt_stays_one_name(void) {
 static void sets_a_value(void) {
     tidings_center *center = join_center(0);
     tidings_publisher *publisher = publisher_of(center, NAME);
-    OK(tidings_state_set(publisher_of(center, "warm-up"), "w", 1, NULL));
+    OK(tidings_state_set(publisher_of(center, "warm-up"), "w", 1, NULL, NULL));
     section_begin();
-    const int result = tidings_state_set(publisher, "kept", 4, NULL);
+    const int result = tidings_state_set(publisher, "kept", 4, NULL, NULL);
     section_end();
     OK(result);
 }
@@ -130,8 +130,8 @@ void a_value_set_while_its_name_is_being_cleared_away_is_kept(void) {
     uint64_t length = 0;
     uint32_t stops = 1;
     for (uint32_t stop = 0; stop <= stops; stop++) {
-        OK(tidings_state_set(publisher, "old", 3, NULL));
-        OK(tidings_state_set(publisher, NULL, 0, NULL));
+        OK(tidings_state_set(publisher, "old", 3, NULL, NULL));
+        OK(tidings_state_set(publisher, NULL, 0, NULL, NULL));
         const pid_t pid = start_traced(sets_a_value);
         const uint64_t done = step(pid, stop == 0 ? UINT64_MAX : moment(stop - 1, stops, length), false);
         if (stop == 0) {

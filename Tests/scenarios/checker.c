@@ -226,7 +226,7 @@ void nothing_is_lost_nor_left(uint32_t participants) {
     tidings__segment *s = &center->segment;
     SO(tidings_reclaim(center) >= 0, "can't reclaim");
     if (operation->flags & TIDINGS_POST_RETAIN)
-        SO(tidings_state_set(world.publisher, NULL, 0, NULL) == 0, "can't clear the value");
+        SO(tidings_state_set(world.publisher, NULL, 0, NULL, NULL) == 0, "can't clear the value");
     // Once around without a look at them, so that nothing that is over holds a chunk; and once more, when every slot
     // has to serve.
     once_around();

@@ -204,7 +204,7 @@ void each_end_is_told_to_posters(void) {
             while (result == 0) {
                 if (kind == 0) result = tidings_post(publisher, "x", 1, NULL, NULL);
                 if (kind == 1) result = tidings_post(publisher, large, sizeof large, NULL, NULL);
-                if (kind == 2) result = tidings_state_set(publisher, "x", 1, NULL);
+                if (kind == 2) result = tidings_state_set(publisher, "x", 1, NULL, NULL);
                 if (kind == 3 && (result = tidings_reserve(center, 5000, &reservation)) == 0)
                     result = tidings_post_reserved(publisher, &reservation, 5000, NULL, NULL);
             }

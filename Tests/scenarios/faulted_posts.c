@@ -160,7 +160,7 @@ static void has_a_value(void) {
 }
 
 static void clears(void) {
-    const int result = tidings_state_set(own_publisher, NULL, 0, NULL);
+    const int result = tidings_state_set(own_publisher, NULL, 0, NULL, NULL);
     if (result != 0) atomic_store(&board->result, result);
 }
 

@@ -28,7 +28,7 @@ static void uses_what_it_inherited(void) {
         post_number(inherited_publisher, i);
         OK(tidings_post(inherited_publisher, large, sizeof large, NULL, NULL));
     }
-    OK(tidings_state_set(inherited_publisher, "child", 5, NULL));
+    OK(tidings_state_set(inherited_publisher, "child", 5, NULL, NULL));
     tidings_observer *own = observer_of(inherited, NAME);
     post_number(inherited_publisher, 99);
     delivery = receive(own);

@@ -68,7 +68,7 @@ void a_payload_that_finds_no_room_is_refused_until_there_is_some(void) {
         drain(observer);
         REFUSED(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL), ENOSPC, "is full");
         says_what_is_needed();
-        REFUSED(tidings_state_set(publisher, bytes, sizeof bytes, NULL), ENOSPC, "is full");
+        REFUSED(tidings_state_set(publisher, bytes, sizeof bytes, NULL, NULL), ENOSPC, "is full");
         tidings_reservation reservation;
         REFUSED(tidings_reserve(center, sizeof bytes, &reservation), ENOSPC, "is full");
         const tidings_statistics before = statistics_of(center);

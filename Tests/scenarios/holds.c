@@ -249,7 +249,7 @@ void a_value_that_is_held_outlives_those_that_replace_it(void) {
     tidings_held held[3] = {0};
     for (uint32_t i = 0; i < rounds; i++) {
         write_words(bytes, LARGE, (stamp){.number = i});
-        OK(tidings_state_set(publisher, bytes, LARGE, NULL));
+        OK(tidings_state_set(publisher, bytes, LARGE, NULL, NULL));
         // Every second one leaves the ring before it is asked for.
         for (uint32_t j = 0; i % 2 == 0 && j < 300; j++) post_number(filler, j);
         tidings_observer *observer = in_place(center, 0, TIDINGS_ADD_RETAINED);
@@ -265,7 +265,7 @@ void a_value_that_is_held_outlives_those_that_replace_it(void) {
         CHECK(whole(held[i % 3].payload, LARGE, &now) && now.number == i, "value %u is of %u", i, now.number);
         tidings_observer_close(observer);
     }
-    OK(tidings_state_set(publisher, NULL, 0, NULL));
+    OK(tidings_state_set(publisher, NULL, 0, NULL, NULL));
     for (uint32_t i = 0; i < 3; i++) tidings_release(&held[i]);
     free(bytes);
     nothing_is_left(center, publisher, 0, 0);

@@ -35,9 +35,9 @@ void names_whose_value_was_cleared_make_room(void) {
         char name[32];
         snprintf(name, sizeof name, "session.%u", i);
         tidings_publisher *publisher = publisher_of(center, name);
-        int result = tidings_state_set(publisher, "here", 4, NULL);
+        int result = tidings_state_set(publisher, "here", 4, NULL, NULL);
         CHECK(result == 0, "value %u can't be set (%d), though all others were cleared", i, result);
-        OK(tidings_state_set(publisher, NULL, 0, NULL));
+        OK(tidings_state_set(publisher, NULL, 0, NULL, NULL));
         tidings_publisher_close(publisher);
         for (uint32_t n = 0; n < 30; n++) post_number(filler, n);
     }
@@ -53,7 +53,7 @@ void retained_posts_that_failed_leave_no_name(void) {
         char name[32];
         snprintf(name, sizeof name, "refused.%u", i);
         tidings_publisher *refused = publisher_of(center, name);
-        const int result = tidings_state_set(refused, "x", 1, NULL);
+        const int result = tidings_state_set(refused, "x", 1, NULL, NULL);
         CHECK(result == -EAGAIN, "state %u: %d", i, result);
         tidings_publisher_close(refused);
     }

@@ -201,7 +201,7 @@ void payloads_over_the_limit_are_refused(void) {
         tidings_reservation reservation;
         REFUSED(tidings_post(publisher, bytes, limit + 1, NULL, NULL), EMSGSIZE, "scenario");
         REFUSED(tidings_post(publisher, bytes, SIZE_MAX, NULL, NULL), EMSGSIZE, "scenario");
-        REFUSED(tidings_state_set(publisher, bytes, limit + 1, NULL), EMSGSIZE, "scenario");
+        REFUSED(tidings_state_set(publisher, bytes, limit + 1, NULL, NULL), EMSGSIZE, "scenario");
         REFUSED(tidings_reserve(center, limit + 1, &reservation), EMSGSIZE, "scenario");
         REFUSED(tidings_reserve(center, SIZE_MAX, &reservation), EMSGSIZE, "scenario");
         OK(tidings_reserve(center, 1, &reservation));

@@ -186,7 +186,7 @@ static void tries_what_only_writers_may(void) {
     tidings_observer *late = observer_with(theirs, NULL, 0, TIDINGS_ADD_HISTORY);
     for (uint32_t i = 0; i < 3; i++) (void)receive(late);
     REFUSED(tidings_post(publisher, "x", 1, NULL, NULL), EACCES, "for reading alone");
-    REFUSED(tidings_state_set(publisher, "x", 1, NULL), EACCES, "for reading alone");
+    REFUSED(tidings_state_set(publisher, "x", 1, NULL, NULL), EACCES, "for reading alone");
     REFUSED(tidings_reserve(theirs, 10000, &(tidings_reservation){0}), EACCES, "for reading alone");
     REFUSED(tidings_reclaim(theirs), EACCES, "for reading alone");
     REFUSED(tidings_observer_add(late, "val", 3, NULL, 0, TIDINGS_ADD_PREFIX, &(uint32_t){0}), EACCES,
@@ -221,7 +221,7 @@ void a_reader_can_read_and_change_nothing(void) {
     OK(tidings_open("private", NULL, &private));
     keep(private);
     tidings_publisher *publisher = publisher_of(center, "value");
-    OK(tidings_state_set(publisher, "value", 5, NULL));
+    OK(tidings_state_set(publisher, "value", 5, NULL, NULL));
     post_number(publisher_of(center, "other"), 1);
     post_number(publisher_of(center, "third"), 2);
     const print before = print_of(center_path());

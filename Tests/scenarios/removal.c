@@ -22,7 +22,7 @@ static void posts_after_the_removal(void) {
     REFUSED(tidings_post(publisher, bytes, sizeof bytes, NULL, NULL), ESTALE, "removed");
     REFUSED(tidings_post(publisher, "x", 1, &(tidings_post_options){.timeout_ns = -1}, NULL), ESTALE, "removed");
     REFUSED(tidings_post_reserved(publisher, &reservation, 10, NULL, NULL), ESTALE, "removed");
-    REFUSED(tidings_state_set(publisher, "x", 1, NULL), ESTALE, "removed");
+    REFUSED(tidings_state_set(publisher, "x", 1, NULL, NULL), ESTALE, "removed");
     tidings_publisher_close(publisher);
     tidings_close(center);
 }

@@ -48,7 +48,7 @@ static void sets_for_ever(void) {
     tidings_publisher *publisher = publisher_of(center, NAME);
     for (;;) {
         const uint64_t number = atomic_load(&set_by[0]) + 1;
-        OK(tidings_state_set(publisher, &number, sizeof number, NULL));
+        OK(tidings_state_set(publisher, &number, sizeof number, NULL, NULL));
         atomic_store(&set_by[0], number);
     }
 }
@@ -95,7 +95,7 @@ void a_value_survives_every_participant_and_the_ring(void) {
     for (size_t i = 0; i < sizeof large; i++) large[i] = (uint8_t)(i * 7);
     for (uint32_t round = 0; round < 4; round++) {
         const size_t length = round % 2 ? sizeof large - round : 3 + round;
-        OK(tidings_state_set(publisher, large, length, &(tidings_post_options){.format = TIDINGS_FORMAT_CBOR}));
+        OK(tidings_state_set(publisher, large, length, &(tidings_post_options){.format = TIDINGS_FORMAT_CBOR}, NULL));
         for (uint32_t i = 0; i < 300 * round; i++) post_number(filler, i);
         tidings_publisher_close(publisher);
         tidings_publisher_close(filler);
@@ -111,7 +111,7 @@ void a_value_survives_every_participant_and_the_ring(void) {
         CHECK(size == length && memcmp(copy, large, length) == 0 && format == TIDINGS_FORMAT_CBOR,
               "round %u: %zu bytes", round, size);
     }
-    OK(tidings_state_set(publisher, NULL, 0, NULL));
+    OK(tidings_state_set(publisher, NULL, 0, NULL, NULL));
     size_t size = 0;
     CHECK(tidings_state_get(publisher, NULL, &size, NULL, NULL) == -ENOENT, "cleared");
     for (uint32_t i = 0; i < 600; i++) post_number(filler, i);
@@ -119,7 +119,7 @@ void a_value_survives_every_participant_and_the_ring(void) {
     tidings_reclaim(center);
     CHECK(statistics_of(center).chunks_used == 0, "%u chunks", statistics_of(center).chunks_used);
     // An empty value is a value.
-    OK(tidings_state_set(publisher, "", 0, NULL));
+    OK(tidings_state_set(publisher, "", 0, NULL, NULL));
     size = 5;
     OK(tidings_state_get(publisher, large, &size, NULL, NULL));
     CHECK(size == 0, "%zu", size);
@@ -131,7 +131,7 @@ void a_late_comer_is_told_that_it_is_retained(void) {
                       *filler = publisher_of(center, "filler");
     tidings_observer *early = observer_of(center, NAME);
     for (uint32_t round = 0; round < 4; round++) {
-        OK(tidings_state_set(publisher, &round, sizeof round, NULL));
+        OK(tidings_state_set(publisher, &round, sizeof round, NULL, NULL));
         if (round % 2)
             for (uint32_t i = 0; i < 300; i++) post_number(filler, i);
         tidings_observer *late = observer_with(center, NAME, 0, TIDINGS_ADD_RETAINED),
@@ -156,8 +156,8 @@ void a_late_comer_is_told_that_it_is_retained(void) {
     REFUSED(
         tidings_post(with_subject, &value, sizeof value, &(tidings_post_options){.flags = TIDINGS_POST_RETAIN}, NULL),
         EINVAL, "put the subject into the name");
-    REFUSED(tidings_state_set(with_subject, &value, sizeof value, NULL), EINVAL, "put the subject into the name");
-    REFUSED(tidings_state_set(with_subject, NULL, 0, NULL), EINVAL, "put the subject into the name");
+    REFUSED(tidings_state_set(with_subject, &value, sizeof value, NULL, NULL), EINVAL, "put the subject into the name");
+    REFUSED(tidings_state_set(with_subject, NULL, 0, NULL, NULL), EINVAL, "put the subject into the name");
     REFUSED(tidings_state_get(with_subject, &read, &size, NULL, NULL), EINVAL, "put the subject into the name");
     tidings_reservation reservation;
     OK(tidings_reserve(center, sizeof value, &reservation));
@@ -181,9 +181,9 @@ void a_cleared_value_is_told_as_one(void) {
     tidings_observer *observer = observer_of(center, NAME), *of_all = observer_of_nothing(center);
     uint32_t subscription;
     OK(tidings_observer_add(of_all, NULL, 0, NULL, 0, 0, &subscription));
-    OK(tidings_state_set(publisher, "value", 5, NULL));
-    OK(tidings_state_set(publisher, NULL, 0, &(tidings_post_options){.flags = TIDINGS_POST_IMMEDIATE}));
-    OK(tidings_state_set(publisher, "", 0, NULL));
+    OK(tidings_state_set(publisher, "value", 5, NULL, NULL));
+    OK(tidings_state_set(publisher, NULL, 0, &(tidings_post_options){.flags = TIDINGS_POST_IMMEDIATE}, NULL));
+    OK(tidings_state_set(publisher, "", 0, NULL, NULL));
     OK(tidings_post(publisher, NULL, 0, NULL, NULL));
     const uint32_t flags[] = {0, TIDINGS_DELIVERY_CLEARED | TIDINGS_DELIVERY_IMMEDIATE, 0, 0};
     for (uint32_t i = 0; i < 4; i++) {
@@ -209,7 +209,7 @@ void values_that_have_taken_every_place_can_be_cleared(void) {
     uint8_t bytes[900] = {0};
     uint32_t kept = 0;
     int result;
-    while ((result = tidings_state_set(kept_publisher(center, kept), &kept, sizeof kept, NULL)) == 0)
+    while ((result = tidings_state_set(kept_publisher(center, kept), &kept, sizeof kept, NULL, NULL)) == 0)
         CHECK(++kept < 4000, "there is no end of places");
     CHECK(result == -EAGAIN && strstr(tidings_last_error(), "hold retained values; clear some"), "%d: %s", result,
           tidings_last_error());
@@ -217,12 +217,12 @@ void values_that_have_taken_every_place_can_be_cleared(void) {
     CHECK(tidings_post(kept_publisher(center, 0), bytes, sizeof bytes, NULL, NULL) == -EAGAIN,
           "a large payload has found a place");
     account account = drain(observer);
-    OK(tidings_state_set(kept_publisher(center, 0), NULL, 0, NULL));
+    OK(tidings_state_set(kept_publisher(center, 0), NULL, 0, NULL, NULL));
     tidings_delivery delivery;
     OK(tidings_next(observer, 0, &delivery));
     CHECK(delivery.size == 0 && delivery.flags & TIDINGS_DELIVERY_CLEARED && strcmp(delivery.name, "kept.0") == 0,
           "%zu bytes of \"%s\"", delivery.size, delivery.name);
-    for (uint32_t i = 1; i < kept; i++) OK(tidings_state_set(kept_publisher(center, i), NULL, 0, NULL));
+    for (uint32_t i = 1; i < kept; i++) OK(tidings_state_set(kept_publisher(center, i), NULL, 0, NULL, NULL));
     for (uint32_t i = 0; i < kept; i++) {
         uint32_t value;
         size_t size = sizeof value;
@@ -230,7 +230,7 @@ void values_that_have_taken_every_place_can_be_cleared(void) {
               "value %u is still there", i);
     }
     OK(tidings_post(kept_publisher(center, 0), bytes, sizeof bytes, NULL, NULL));
-    OK(tidings_state_set(kept_publisher(center, 1), bytes, sizeof bytes, NULL));
+    OK(tidings_state_set(kept_publisher(center, 1), bytes, sizeof bytes, NULL, NULL));
     account = drain(observer);
     CHECK(account.received == 1, "%lu of one", (unsigned long)account.received);
     // Turned over once, every place serves again and no name is left but that value's.
@@ -254,11 +254,11 @@ void a_retained_value_is_listed_from_the_first(void) {
     tidings_center *center = join_center(256);
     tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "other");
     for (uint32_t round = 0; round < 3; round++) {
-        OK(tidings_state_set(publisher, "x", 1, NULL));
+        OK(tidings_state_set(publisher, "x", 1, NULL, NULL));
         CHECK(listed_as_kept(center, NAME), "just posted, round %u", round);
         for (uint32_t i = 0; i < 600; i++) post_number(other, i);
         CHECK(listed_as_kept(center, NAME), "moved to its name, round %u", round);
-        OK(tidings_state_set(publisher, NULL, 0, NULL));
+        OK(tidings_state_set(publisher, NULL, 0, NULL, NULL));
         for (uint32_t i = 0; i < 600; i++) post_number(other, i);
         CHECK(!listed_as_kept(center, NAME), "cleared, round %u", round);
     }

@@ -55,7 +55,7 @@ void retained_values_come_to_observers_of_many_names(void) {
         set(center, "kept.a", 1);
         const uint64_t b = set(center, "kept.b", 2), other = set(center, "kept", 3);
         set(center, "kept.c", 4);
-        OK(tidings_state_set(publisher_of(center, "kept.c"), NULL, 0, NULL));
+        OK(tidings_state_set(publisher_of(center, "kept.c"), NULL, 0, NULL, NULL));
         const uint64_t a = set(center, "kept.a", 5);
         if (turned) turn(center);
         const uint64_t d = set(center, "kept.d", 6);
@@ -136,7 +136,7 @@ void a_cleared_name_taken_by_another_keeps_nothing(void) {
     set(center, "kept.a", 2);
     turn(center);
     tidings_observer *observer = looks(center, "kept.", TIDINGS_ADD_RETAINED);
-    OK(tidings_state_set(publisher_of(center, "kept.a"), NULL, 0, NULL));
+    OK(tidings_state_set(publisher_of(center, "kept.a"), NULL, 0, NULL, NULL));
     turn(center);
     // Its entry goes to one of these, that don't begin so.
     for (uint32_t i = 0; i < 4; i++) {

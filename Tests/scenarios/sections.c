@@ -47,13 +47,17 @@ static void *lent(void *context, size_t size) {
 
 static bool bare(const tidings_observer *o) { return o->flags & TIDINGS_OBSERVE_BARE; }
 
-static void arrives(tidings_observer *o, size_t size, uint16_t count) {
+// `flags`: those of a retained value, or 0.
+static void arrives_as(uint32_t flags, tidings_observer *o, size_t size, uint16_t count) {
     const tidings_delivery d = receive(o);
+    CHECK((d.flags & (TIDINGS_DELIVERY_RETAINED | TIDINGS_DELIVERY_STATE)) == flags, "flags %u", d.flags);
     CHECK(d.size == size && (bare(o) || memcmp(d.payload, bytes, size) == 0), "%zu bytes came as %zu, or damaged", size,
           d.size);
     CHECK(d.format == TIDINGS_FORMAT_TEXT || count == 0, "format %u", d.format);
     has_some(&d, bare(o) ? 0 : count);
 }
+
+static void arrives(tidings_observer *o, size_t size, uint16_t count) { arrives_as(0, o, size, count); }
 
 static const size_t sizes[] = {0, 1, 8, 64, 128, 136, 137, 200, 201, 700, 1024, 4000, 8000, 60000, 65535, 65536};
 #define SIZES (sizeof sizes / sizeof sizes[0])
@@ -115,27 +119,32 @@ void sections_arrive_however_a_notification_is_received(void) {
 void a_retained_value_keeps_its_sections(void) {
     tidings_center *center = join_center_with((tidings_configuration){.slots = 256, .maximum_payload = 65536});
     tidings_publisher *publisher = publisher_of(center, NAME), *other = publisher_of(center, "another");
+    tidings_observer *observer = observer_of(center, NAME);
     random_bytes(bytes, sizeof bytes);
     for (size_t i = 0; i < SIZES * 8; i++) {
         const uint16_t count = i % 4;
         const size_t size = sizes[i / 8];
         const tidings_post_options options = with_some(TIDINGS_POST_RETAIN, count);
-        OK(tidings_state_set(publisher, bytes, size, &options));
+        uint64_t set, clear;
+        OK(tidings_state_set(publisher, bytes, size, &options, &set));
+        arrives_as(TIDINGS_DELIVERY_STATE, observer, size, count);
         // In the ring, or evicted.
         for (uint32_t n = 0; i / 4 % 2 && n < 300; n++) post_number(other, n);
         tidings_observer *late = observer_of_nothing(center);
         uint32_t id;
         OK(tidings_observer_add(late, NAME, strlen(NAME), NULL, 0, TIDINGS_ADD_RETAINED, &id));
         if (i % 5 == 0) tidings_observer_in_place(late, 0);
-        arrives(late, size, count);
+        arrives_as(TIDINGS_DELIVERY_RETAINED | TIDINGS_DELIVERY_STATE, late, size, count);
         static uint8_t value[sizeof bytes];
         size_t length = sizeof value;
         OK(tidings_state_get(publisher, value, &length, NULL, NULL));
         CHECK(length == size && memcmp(value, bytes, size) == 0, "the state of %zu bytes has %zu", size, length);
         // Clearing says whose trace it belongs to, too.
-        OK(tidings_state_set(publisher, NULL, 0, &options));
+        OK(tidings_state_set(publisher, NULL, 0, &options, &clear));
+        CHECK(receive(observer).sequence == clear && clear > set, "it tells %llu", (unsigned long long)clear);
         const tidings_delivery cleared = receive(late);
-        CHECK(cleared.flags & TIDINGS_DELIVERY_CLEARED, "flags %u", cleared.flags);
+        const uint32_t flags = TIDINGS_DELIVERY_CLEARED | TIDINGS_DELIVERY_STATE;
+        CHECK((cleared.flags & flags) == flags, "flags %u", cleared.flags);
         has_some(&cleared, count);
         CHECK(tidings_state_get(publisher, value, &length, NULL, NULL) == -ENOENT, "there is a value");
         tidings_observer_close(late);
@@ -187,7 +196,7 @@ void sections_make_no_post_fail_for_lack_of_memory(void) {
     int result = 0;
     for (uint32_t n = 0; result == 0; n++) {
         snprintf(name, sizeof name, "n%u", n);
-        result = tidings_state_set(publisher_of(center, name), "x", 1, NULL);
+        result = tidings_state_set(publisher_of(center, name), "x", 1, NULL, NULL);
     }
     CHECK(result == -EAGAIN, "it answers %d", result);
     // Too large for the chunk of a reservation.
@@ -201,7 +210,7 @@ void sections_make_no_post_fail_for_lack_of_memory(void) {
         CHECK(drain(observer).received == (i ? 0 : 1), "what was refused was posted");
     }
     // The two chunks can be used again: that of the notification is evicted.
-    for (uint32_t n = 0; n < 2; n++) OK(tidings_state_set(publisher_of(center, n ? "m1" : "m0"), "x", 1, NULL));
+    for (uint32_t n = 0; n < 2; n++) OK(tidings_state_set(publisher_of(center, n ? "m1" : "m0"), "x", 1, NULL, NULL));
     for (uint16_t count = 0; count < 4; count++) {
         const tidings_post_options options = with_some(TIDINGS_POST_SECTIONS_REQUIRED, count);
         result = tidings_post(publisher, "x", 1, &options, NULL);
@@ -220,7 +229,7 @@ void sections_make_no_post_fail_for_lack_of_memory(void) {
         has_some(&d, count == 1 ? 1 : 0);
         const tidings_post_options retained = with_some(TIDINGS_POST_RETAIN, count);
         snprintf(name, sizeof name, "n%u", count);
-        OK(tidings_state_set(publisher_of(center, name), NULL, 0, &retained));
+        OK(tidings_state_set(publisher_of(center, name), NULL, 0, &retained, NULL));
     }
 }
 

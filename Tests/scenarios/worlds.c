@@ -95,7 +95,7 @@ static void use(tidings_center *center) {
             const tidings_post_options retained = {.flags = TIDINGS_POST_RETAIN};
             for (int post = 0; post < 4; post++)
                 OK(tidings_post(once, payload, i * 5, i % 8 == 0 ? &retained : NULL, NULL));
-            if (i % 8 == 0) OK(tidings_state_set(once, NULL, 0, NULL));
+            if (i % 8 == 0) OK(tidings_state_set(once, NULL, 0, NULL, NULL));
             tidings_publisher_close(once);
             tidings_observer_close(observer);
         }

@@ -128,7 +128,7 @@ int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t 
         options.section_count = 1;
     }
     uint64_t sequence = 0;
-    const int result = retained && size == 0 ? tidings_state_set(h->publishers[publisher], NULL, 0, &options)
+    const int result = retained && size == 0 ? tidings_state_set(h->publishers[publisher], NULL, 0, &options, NULL)
                        : reserve
                            ? tidings_post_reserved(h->publishers[publisher], &reservation, size, &options, &sequence)
                            : tidings_post(h->publishers[publisher], size ? bytes : NULL, size, &options, &sequence);

@@ -5,7 +5,7 @@
 void kept(void) {
     open_publisher();
     must(tidings_observer_open(center, 0, &observer));
-    must(tidings_state_set(publisher, payload, 64, NULL));
+    must(tidings_state_set(publisher, payload, 64, NULL, NULL));
 }
 
 void state_get(int times) {

@@ -24,7 +24,7 @@ void post_4096(int times) {
 }
 
 void state_set(int times) {
-    for (int i = 0; i < times; i++) must(tidings_state_set(publisher, payload, 64, NULL));
+    for (int i = 0; i < times; i++) must(tidings_state_set(publisher, payload, 64, NULL, NULL));
 }
 
 // An awake observer has the name.

@@ -105,8 +105,8 @@ uint32_t notify_set_state(int number, uint64_t state64) {
         const tidings_post_options options = {.format = TIDINGS_FORMAT_CBOR};
         // A state of 0 equals no state, and no state takes no room: clear it.
         if (!error)
-            error = state64 == 0 ? tidings_state_set(state.publisher, NULL, 0, &options)
-                                 : tidings_state_set(state.publisher, bytes, encode(state64, bytes), &options);
+            error = state64 == 0 ? tidings_state_set(state.publisher, NULL, 0, &options, NULL)
+                                 : tidings_state_set(state.publisher, bytes, encode(state64, bytes), &options, NULL);
         if (!error || centers == NOTIFY__CENTERS_MOST || !notify__domain_recover(domain, center, error))
             return notify__status(error);
     }

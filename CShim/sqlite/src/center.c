@@ -241,7 +241,7 @@ static void tell_path(sq__database *database) {
     uint32_t values, most;
     if (error == -ENOENT && (tidings_values(database->center, &values, &most) != 0 || values >= PATHS_MAX)) return;
     const tidings_post_options options = {.format = TIDINGS_FORMAT_TEXT};
-    (void)tidings_state_set(publisher, database->path, bytes, &options);
+    (void)tidings_state_set(publisher, database->path, bytes, &options, NULL);
 }
 
 void sq__post(sq__database *database, const sq__commit *commit, const void *tables, size_t tables_size) {

@@ -21,11 +21,11 @@ __attribute__((noinline, cold)) int tidings__state_subject(const tidings_publish
 }
 
 int tidings_state_set(tidings_publisher *publisher, const void *payload, size_t size,
-                      const tidings_post_options *options) {
+                      const tidings_post_options *options, uint64_t *sequence) {
     tidings_post_options with = options ? *options : (tidings_post_options){0};
     with.flags |= TIDINGS_POST_RETAIN;
     if (!payload && size == 0) with.flags |= TIDINGS__POST_CLEAR;
-    return tidings_post(publisher, payload ? payload : "", size, &with, NULL);
+    return tidings_post(publisher, payload ? payload : "", size, &with, sequence);
 }
 
 int tidings_state_get(tidings_publisher *publisher, void *buffer, size_t *size, uint8_t *format, uint64_t *sequence) {

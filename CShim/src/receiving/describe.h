@@ -10,8 +10,8 @@ _Static_assert(TIDINGS__RECORD_NOTICE == TIDINGS_DELIVERY_PRESENCE && TIDINGS__R
 // Converts the record flags that observers see.
 static inline uint32_t tidings__flags_told(uint32_t flags) {
     return (flags & TIDINGS__RECORD_IMMEDIATE ? TIDINGS_DELIVERY_IMMEDIATE : 0) |
-           (flags & TIDINGS__RECORD_CLEAR ? TIDINGS_DELIVERY_CLEARED : 0) | (flags & TIDINGS__RECORD_NOTICE) |
-           (flags & TIDINGS__RECORD_WILL);
+           (flags & TIDINGS__RECORD_CLEAR ? TIDINGS_DELIVERY_CLEARED | TIDINGS_DELIVERY_STATE : 0) |
+           (flags & TIDINGS__RECORD_NOTICE) | (flags & TIDINGS__RECORD_WILL);
 }
 
 // The payload of every delivery of an observer without payloads.
@@ -47,8 +47,11 @@ static inline const void *tidings__payload_of(const tidings_observer *o) {
 // After `tidings__describe_record`, for a record with sections.
 void tidings__describe_sections(const tidings_observer *o, const tidings__record *r, tidings_delivery *d);
 
-// After `tidings__describe_record`, for a record whose payload is in a chunk.
-static inline void tidings__describe_place(const tidings_observer *o, tidings_delivery *d) {
+// After `tidings__describe_record`, for a record whose payload is in a chunk, as each retained value is.
+static inline void tidings__describe_place(const tidings_observer *o, uint8_t flags, tidings_delivery *d) {
+#ifndef MUTANT_STATE_NOT_TOLD  // Found by: fault-injection a_retained_value_keeps_its_sections
+    if (flags & TIDINGS__RECORD_RETAIN) d->flags |= TIDINGS_DELIVERY_STATE;
+#endif
     if (!o->in_place) return;
     d->payload = o->in_place;
     d->flags |= TIDINGS_DELIVERY_IN_PLACE;

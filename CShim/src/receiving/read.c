@@ -190,7 +190,7 @@ static inline __attribute__((always_inline)) int take(tidings_observer *o, tidin
     }
     tidings__describe_record(o->center, r, position, o->matched_ids, matched, tidings__payload_of(o), 0, d);
     if (__builtin_expect(!with_text, 1)) tidings__describe_name(o->matched[0], d);
-    if (r.flags & TIDINGS__RECORD_CHUNK) tidings__describe_place(o, d);
+    if (r.flags & TIDINGS__RECORD_CHUNK) tidings__describe_place(o, r.flags, d);
     if (__builtin_expect(r.flags & TIDINGS__RECORD_SECTIONS, 0)) {
         const tidings__record in_memory = r;
         tidings__describe_sections(o, &in_memory, d);

@@ -169,7 +169,7 @@ static int deliver(tidings_observer *o, tidings__subscription *sub, uint32_t ent
         }
         tidings__describe_record(o->center, r, position, o->matched_ids, 1, tidings__payload_of(o),
                                  TIDINGS_DELIVERY_RETAINED, d);
-        tidings__describe_place(o, d);
+        tidings__describe_place(o, r.flags, d);
         if (r.flags & TIDINGS__RECORD_SECTIONS) tidings__describe_sections(o, &r, d);
         return TIDINGS__DELIVERED;
     }

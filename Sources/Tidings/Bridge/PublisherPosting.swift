@@ -108,7 +108,7 @@ extension Publisher {
             var sequence: UInt64 = 0
             let result =
                 payload.map { tidings_post(self.raw, $0.baseAddress, $0.count, &raw, &sequence) }
-                ?? tidings_state_set(self.raw, nil, 0, &raw)
+                ?? tidings_state_set(self.raw, nil, 0, &raw, nil)
             if result == 0 { return sequence }
             let error = SharedNotificationError(errno: -result)
             guard error.code == .full else {
@@ -132,7 +132,7 @@ extension Publisher {
     func clearState(timeout: Duration?) throws(SharedNotificationError) {
         defer { withExtendedLifetime(handle) {} }
         var raw = tidings_post_options(format: 0, PostFlags(isRetained: true, timeout: timeout))
-        let result = tidings_state_set(self.raw, nil, 0, &raw)
+        let result = tidings_state_set(self.raw, nil, 0, &raw, nil)
         guard result == 0 else {
             return try inSuccessor(after: SharedNotificationError(errno: -result)) {
                 (publisher) throws(SharedNotificationError) in

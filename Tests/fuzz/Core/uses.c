@@ -93,7 +93,7 @@ static int post_to(tidings_publisher *publisher, uint8_t how, int64_t deadline) 
     if (!publisher) return -ENOENT;
     if (how & 128)
         fuzz_result("state set",
-                    result = tidings_state_set(publisher, how & 7 ? bytes : NULL, sizes[how & 7], &options));
+                    result = tidings_state_set(publisher, how & 7 ? bytes : NULL, sizes[how & 7], &options, NULL));
     else
         fuzz_result("post", result = tidings_post(publisher, bytes, sizes[how & 7], &options, &sequence));
     if (sequence) changes_near(sequence);
@@ -401,7 +401,7 @@ void use_many_names(void) {
         tidings_publisher *publisher = NULL;
         const int length = snprintf(name, sizeof name, "n%u", now.names++ % 300);
         fuzz_result("publisher", tidings_publisher_open(now.center, name, (size_t)length, NULL, 0, &publisher));
-        const int result = publisher ? tidings_state_set(publisher, NULL, 0, NULL) : -ENOMEM;
+        const int result = publisher ? tidings_state_set(publisher, NULL, 0, NULL, NULL) : -ENOMEM;
         fuzz_result("state set", result);
         tidings_publisher_close(publisher);
         fuzz_step("one of many names");

@@ -70,7 +70,7 @@ TEST(a_small_payload_is_copied_also_if_it_lies_in_a_chunk) {
     begin();
     tidings_publisher *publisher = opened_publisher(center, "a");
     CHECK_EQUAL(tidings_post(publisher, "small", 5, NULL, NULL), 0);
-    CHECK_EQUAL(tidings_state_set(publisher, "small", 5, NULL), 0);
+    CHECK_EQUAL(tidings_state_set(publisher, "small", 5, NULL, NULL), 0);
     for (int i = 0; i < 2; i++) {
         CHECK_EQUAL(next_of(o, &d), 0);
         CHECK_EQUAL(d.flags, TIDINGS_DELIVERY_OWN);
@@ -171,7 +171,7 @@ TEST(a_retained_value_is_delivered_in_place_and_stays_when_it_is_replaced) {
     tidings_center *center_of_value = fresh_center();
     tidings_publisher *publisher = opened_publisher(center_of_value, "a");
     memset(large, 'x', sizeof large);
-    CHECK_EQUAL(tidings_state_set(publisher, large, sizeof large, NULL), 0);
+    CHECK_EQUAL(tidings_state_set(publisher, large, sizeof large, NULL, NULL), 0);
     for (uint32_t i = 0; i < 300; i++) CHECK_EQUAL(tidings_post(publisher, "", 0, NULL, NULL), 0);
     o = in_place(center_of_value);
     center = center_of_value;
@@ -183,7 +183,7 @@ TEST(a_retained_value_is_delivered_in_place_and_stays_when_it_is_replaced) {
     CHECK_EQUAL(tidings_hold(o, &d, &value), 0);
     for (uint32_t i = 0; i < 3 * s->geometry.chunk_count; i++) {
         memset(large, 'y', sizeof large);
-        CHECK_EQUAL(tidings_state_set(publisher, large, sizeof large, NULL), 0);
+        CHECK_EQUAL(tidings_state_set(publisher, large, sizeof large, NULL, NULL), 0);
     }
     CHECK(is_all(value.payload, 'x'));
     tidings_release(&value);
