@@ -292,7 +292,7 @@ let package = Package(
         .testTarget(
             name: "TidingsTests",
             dependencies: [
-                "ChildProcesses", "Tidings", "TidingsAdministration", "TidingsCoding", "TidingsDistributed",
+                "ChildProcesses", "CTidings", "Tidings", "TidingsAdministration", "TidingsCoding", "TidingsDistributed",
                 "TidingsFoundation", "TestActors", "TestPeer", "NotifyPeer",
             ],
             path: "Tests/integration/library", swiftSettings: swiftSettings

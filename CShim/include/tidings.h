@@ -708,6 +708,10 @@ void tidings_release(tidings_held *held);
 /// Bound: constant. Never waits.
 uint64_t tidings_observer_position(const tidings_observer *observer);
 
+/// The position that the next post takes: `posted` of `tidings_statistics`, alone. Async-signal-safe.
+/// Bound: constant. Never waits.
+uint64_t tidings_posted(const tidings_center *center);
+
 /// True: nothing has been posted at this position or after it. Reads one word: a cheap way to ask often whether
 /// `tidings_next` would find anything. False for UINT64_MAX, which no center reaches. Async-signal-safe.
 /// Bound: constant. Never waits.

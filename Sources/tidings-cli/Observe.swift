@@ -59,6 +59,18 @@ struct Observe: ParsableCommand {
         case now, oldest
     }
 
+    enum Origin: String, ExpressibleByArgument, CaseIterable {
+        case any, local, remote
+
+        var filter: Center.OriginFilter {
+            switch self {
+            case .any: .any
+            case .local: .local
+            case .remote: .remote
+            }
+        }
+    }
+
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case pretty, json
     }
@@ -141,9 +153,17 @@ struct Observe: ParsableCommand {
 
     @Option(
         help: """
+            Observe only notifications that were posted in this center, or only those that a relay has brought from \
+            another one.
+            """)
+    var origin = Origin.any
+
+    @Option(
+        help: """
             pretty, or json: one object per line with sequence, name, subject (or null), payload, postedAt (UTC), pid \
-            and uid; also retained or cleared if true, and format (a number) if the payload has no JSON form but the \
-            hexadecimal digits of its bytes. With --presence: event, pid, uid, id, role and executable.
+            and uid; also retained or cleared if true, origin if a relay has brought it, and format (a number) if the \
+            payload has no JSON form but the hexadecimal digits of its bytes. With --presence: event, pid, uid, id, \
+            role and executable.
             """)
     var format = Format.pretty
 
@@ -151,7 +171,8 @@ struct Observe: ParsableCommand {
         help: ArgumentHelp(
             """
             Print lines of this form: {{.name}}, {{.payload.title}}, {{.payload.tracks.0}}. Fields: sequence, name, \
-            subject, payload, postedAt, pid, uid, executable, retained, cleared. A missing value is empty.
+            subject, payload, postedAt, pid, uid, executable, retained, cleared, and host and center of a relayed \
+            notification. A missing value is empty.
             """, valueName: "text"))
     var template: Template?
 
@@ -166,11 +187,11 @@ struct Observe: ParsableCommand {
     func validate() throws {
         if presence {
             guard names.isEmpty, !all, subject == nil, from == .now, since == nil, exec == nil, !lossless, !summary,
-                template == nil
+                template == nil, origin == .any
             else {
                 throw ValidationError(
-                    "With --presence, give no names, --all, --subject, --from, --since, --exec, --lossless, --summary "
-                        + "or --template.")
+                    "With --presence, give no names, --all, --subject, --from, --since, --exec, --lossless, --summary, "
+                        + "--template or --origin.")
             }
         } else if names.isEmpty != all {
             throw ValidationError(
@@ -267,7 +288,7 @@ struct Observe: ParsableCommand {
         let token = try center.addObserver(
             forNames: .init(isFiltered ? nil : selection.names, prefixes: selection.prefixes),
             options: .init(
-                subject: subject, from: start.position, lossless: lossless,
+                subject: subject, from: start.position, origin: origin.filter, lossless: lossless,
                 // Printing is quick, or is delayed by the program that reads the output. A command may take long.
                 queue: exec == nil ? nil : DispatchQueue(label: "tidings.exec"),
                 onMissed: { count, name in

@@ -143,6 +143,7 @@ static void observing_with(uint32_t flags) {
     BOUNDED(tidings_observer_detach(observer, &delivery, 1, &detached));
     free(detached);
     BOUNDED(tidings_observer_position(observer));
+    BOUNDED(tidings_posted(center));
     BOUNDED(tidings_nothing_since(center, tidings_observer_position(observer)));
     for (int i = 0; i < 2; i++) BOUNDED(tidings_observer_remove(observer, subscription[i]));
     BOUNDED(tidings_observer_remove_many(observer, &subscription[2], 2));

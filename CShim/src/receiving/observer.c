@@ -154,6 +154,10 @@ int tidings_observer_lend(tidings_observer *observer, size_t from, tidings_alloc
 
 uint64_t tidings_observer_position(const tidings_observer *observer) { return observer->cursor; }
 
+uint64_t tidings_posted(const tidings_center *center) {
+    return tidings__frontier(&center->segment, tidings__relaxed(&center->hint));
+}
+
 bool tidings_nothing_since(const tidings_center *center, uint64_t sequence) {
     const tidings__segment *s = &center->segment;
     return tidings__lap_ahead(tidings__acquire(&tidings__cell_at(s, sequence)->claim), tidings__lap_at(s, sequence)) <

@@ -25,6 +25,9 @@ final class ObserverHandle: @unchecked Sendable {
     /// taken, so it takes no more than its closure can handle.
     private var most: Int { flags & UInt32(TIDINGS_OBSERVE_LOSSLESS) == 0 ? Int(TIDINGS_NEXT_MANY_MAX) : 1 }
     private let lent: LentMemory
+    private let relayed = RelayedLosses()
+    /// If it is not 0, the current delivery is told as this many lost notifications first, and then as itself.
+    @exclusivity(unchecked) private var lostOnTheWay = 0
 
     enum Outcome {
         case delivery
@@ -58,6 +61,7 @@ final class ObserverHandle: @unchecked Sendable {
         tidings_observer_close(observer)
         observer = opened
         lent.lend(to: opened, kept: false)
+        relayed.forget()
         defer { center = next }
         return center
     }
@@ -118,10 +122,14 @@ final class ObserverHandle: @unchecked Sendable {
             }
         }
         guard result == 0 else { throw SharedNotificationError(errno: -result, invalid: .invalidName) }
+        relayed.begin(subscription, at: history ? 0 : end ?? 0)
         return subscription
     }
 
-    func remove(_ subscription: UInt32) { _ = tidings_observer_remove(observer, subscription) }
+    func remove(_ subscription: UInt32) {
+        _ = tidings_observer_remove(observer, subscription)
+        relayed.end(subscription)
+    }
 
     func interrupt() { tidings_observer_interrupt(observer) }
 
@@ -157,9 +165,15 @@ final class ObserverHandle: @unchecked Sendable {
     /// Takes the next delivery, if there is one, without waiting. One thread at a time calls it, in place of `next()`.
     func poll() throws(SharedNotificationError) -> Bool {
         while true {
+            if lostOnTheWay > 0 {
+                lostOnTheWay = 0
+                return true
+            }
             let result = tidings_next(observer, 0, delivery)
             switch -result {
-            case 0: return true
+            case 0:
+                countLost()
+                return true
             case EAGAIN: return false
             // The same reasons as in `next()`.
             case ENOMEM, ETIMEDOUT, EINTR: continue
@@ -169,7 +183,7 @@ final class ObserverHandle: @unchecked Sendable {
     }
 
     /// Whether further deliveries of the same call of the C library follow. Only the leader uses it.
-    var hasNext: Bool { left > 0 }
+    var hasNext: Bool { left > 0 || lostOnTheWay > 0 }
 
     /// Goes on to the next delivery of the same call, if it is for the same subscription, and each of the two is for
     /// that one alone. Only the leader calls it, with the dispatcher's lock held.
@@ -182,19 +196,41 @@ final class ObserverHandle: @unchecked Sendable {
         return true
     }
 
+    /// Goes on to the next delivery that is here already, if there is one.
+    @inline(__always)
+    private func takesNext() -> Bool {
+        if lostOnTheWay > 0 {
+            lostOnTheWay = 0
+            return true
+        }
+        guard left > 0 else { return false }
+        left -= 1
+        delivery += 1
+        return true
+    }
+
+    /// Notes what a relay says about losses before the current delivery, which came alone or as the first of several: a
+    /// later one of several has no sections (`tidings_next_many`).
+    @inline(__always)
+    private func countLost() { if hasSections { readLost() } }
+
+    @inline(never)
+    private func readLost() {
+        guard let origin, delivery.pointee.kind == TIDINGS_DELIVERY_MESSAGE else { return }
+        lostOnTheWay = relayed.losses(origin, name, subscriptions)
+    }
+
     /// Takes the next delivery as `next()` does, but waits for so many nanoseconds at most. Only the leader calls it.
     /// `nil`: there is none.
     func next(within nanoseconds: Int64) -> Outcome? {
-        if left > 0 {
-            left -= 1
-            delivery += 1
-            return .delivery
-        }
+        if takesNext() { return .delivery }
         delivery = deliveries
         while true {
             let result = tidings_next(observer, nanoseconds, delivery)
             switch -result {
-            case 0: return .delivery
+            case 0:
+                countLost()
+                return .delivery
             case EAGAIN, ETIMEDOUT: return nil
             case EINTR: return .interrupted
             // The same reason as in `next()`.
@@ -205,26 +241,19 @@ final class ObserverHandle: @unchecked Sendable {
     }
 
     /// The position that the next post takes, of all names. From any thread, with the dispatcher's lock held.
-    var end: UInt64? {
-        var statistics = tidings_statistics()
-        guard let center, tidings_statistics_get(center.center, &statistics) == 0 else { return nil }
-        return statistics.posted
-    }
+    var end: UInt64? { center.map { tidings_posted($0.center) } }
 
     /// Waits for the next delivery, without a deadline. Only the leader calls it. If there is a backlog, one call of
     /// the C library takes several; an interruption then shows after these.
     func next() -> Outcome {
-        if left > 0 {
-            left -= 1
-            delivery += 1
-            return .delivery
-        }
+        if takesNext() { return .delivery }
         while true {
             let result = tidings_next_many(observer, -1, deliveries, most)
             switch -result {
             case ..<0:
                 delivery = deliveries
                 left = Int(result) - 1
+                countLost()
                 return .delivery
             case EINTR: return .interrupted
             // There is no memory for that payload: it counts as missed, and the next one may be smaller.
@@ -246,12 +275,14 @@ extension ObserverHandle {
         #if MUTANT_MISSED_TAKEN_AS_32_BITS  // Found by: fuzz swift
             if isMutant("MISSED_TAKEN_AS_32_BITS") { _ = UInt32(delivery.pointee.missed) }
         #endif
-        return delivery.pointee.kind == TIDINGS_DELIVERY_MISSED ? Int(clamping: delivery.pointee.missed) : nil
+        if delivery.pointee.kind == TIDINGS_DELIVERY_MISSED { return Int(clamping: delivery.pointee.missed) }
+        return lostOnTheWay > 0 ? lostOnTheWay : nil
     }
 
     /// For a loss of a prefix subscription: the prefix as a name; `nil`: all names.
     var missedPattern: SharedNotificationCenter.Name? {
-        delivery.pointee.name_length == 0 ? nil : .init(beginningWith: name)
+        if lostOnTheWay > 0 { return SharedNotificationCenter.Name(name) }
+        return delivery.pointee.name_length == 0 ? nil : .init(beginningWith: name)
     }
 
     var isOwn: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_OWN) != 0 }
@@ -289,25 +320,42 @@ extension ObserverHandle {
         UnsafeRawBufferPointer(start: delivery.pointee.payload, count: delivery.pointee.size)
     }
 
-    /// The trace context of the current delivery, as its poster wrote it.
+    private var hasSections: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_SECTIONS) != 0 }
+
+    /// The sections of the current delivery, as their poster wrote them.
     @inline(__always)
-    var trace: TraceFields? {
-        delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_SECTIONS) != 0 ? readTrace() : nil
-    }
+    var sections: SectionFields? { hasSections ? readSections() : nil }
 
     @inline(never)
-    private func readTrace() -> TraceFields? {
-        TraceFields(
-            traceparent: section(TIDINGS_SECTION_TRACEPARENT), tracestate: section(TIDINGS_SECTION_TRACESTATE),
-            baggage: section(TIDINGS_SECTION_BAGGAGE))
+    private func readSections() -> SectionFields? {
+        let trace = TraceFields(
+            traceparent: text(TIDINGS_SECTION_TRACEPARENT), tracestate: text(TIDINGS_SECTION_TRACESTATE),
+            baggage: text(TIDINGS_SECTION_BAGGAGE))
+        return SectionFields(trace: trace, origin: origin.map { SharedNotificationCenter.Origin($0) })
     }
 
     /// `nil`: there is none, or it has bytes that no such header has: other than printable ASCII.
-    private func section(_ type: some BinaryInteger) -> String? {
+    private func text(_ type: some BinaryInteger) -> String? {
+        guard let bytes = section(type), bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func section(_ type: some BinaryInteger) -> UnsafeRawBufferPointer? {
         var size = 0
         guard let start = tidings_delivery_section(delivery, UInt16(type), &size), size > 0 else { return nil }
-        let bytes = UnsafeRawBufferPointer(start: start, count: size)
-        return bytes.allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: bytes, as: UTF8.self) : nil
+        return UnsafeRawBufferPointer(start: start, count: size)
+    }
+
+    private var origin: OriginSection? { section(TIDINGS_SECTION_ORIGIN).flatMap { OriginSection($0) } }
+
+    func comes(from filter: SharedNotificationCenter.OriginFilter) -> Bool {
+        let origin = hasSections ? origin : nil
+        return switch filter {
+        case .any: true
+        case .local: origin == nil
+        case .remote: origin != nil
+        case .center(let incarnation): origin?.incarnation == incarnation
+        }
     }
 
     /// Leaves the memory of the current payload to the caller, which frees it, and copies the payload for the next

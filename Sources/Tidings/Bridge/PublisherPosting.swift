@@ -141,6 +141,14 @@ extension Publisher {
         }
     }
 
+    /// The position of the retained value; `nil` if there is none, or a larger one.
+    func statePosition(atMost most: Int) -> UInt64? {
+        defer { withExtendedLifetime(handle) {} }
+        var (size, sequence) = (0, UInt64(0))
+        let result = tidings_state_get(raw, nil, &size, nil, &sequence)
+        return (result == 0 || result == -ENOBUFS) && size <= most ? sequence : nil
+    }
+
     /// The retained value: format, bytes and position; `nil` if there is none.
     func state() throws(SharedNotificationError) -> (format: UInt8, bytes: [UInt8], sequence: UInt64)? {
         defer { withExtendedLifetime(handle) {} }

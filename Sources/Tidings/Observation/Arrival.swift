@@ -14,7 +14,7 @@ struct Arrival: @unchecked Sendable {
         case envelope(SharedNotificationCenter.Envelope)
         /// Only for a closure that runs at once: the leader thread keeps the executable names alive, and the arrival
         /// does not own them.
-        case facts(Facts, subject: String?, Unmanaged<ExecutableNames>)
+        case facts(Facts, subject: String?, Unmanaged<CenterNames>)
     }
 
     struct Facts {
@@ -26,15 +26,18 @@ struct Arrival: @unchecked Sendable {
         var isRetained: Bool
         var isOwn: Bool
         var isCleared: Bool
-        var trace: TraceFields?
+        var sections: SectionFields?
 
-        func envelope(subject: String?, _ executables: ExecutableNames) -> SharedNotificationCenter.Envelope {
+        func envelope(subject: String?, _ centerNames: CenterNames) -> SharedNotificationCenter.Envelope {
             var envelope = SharedNotificationCenter.Envelope(
-                sequence: sequence, incarnation: executables.incarnation, postedAtNanoseconds: postedAtNanoseconds,
+                sequence: sequence, incarnation: centerNames.incarnation, postedAtNanoseconds: postedAtNanoseconds,
                 poster: SharedNotificationCenter.Poster(
-                    pid: pid, uid: uid, executable: executables.name(ofParticipant: participant, pid: pid)),
+                    pid: pid, uid: uid, executable: centerNames.name(ofParticipant: participant, pid: pid)),
                 subject: subject, isRetained: isRetained, isOwn: isOwn, isCleared: isCleared)
-            envelope.trace = trace
+            if let sections {
+                envelope.trace = sections.trace
+                envelope.origin = sections.origin.map(centerNames.named)
+            }
             return envelope
         }
     }
@@ -49,8 +52,8 @@ struct Arrival: @unchecked Sendable {
     var envelope: SharedNotificationCenter.Envelope {
         switch origin {
         case .envelope(let envelope): envelope
-        case .facts(let facts, let subject, let executables):
-            executables._withUnsafeGuaranteedRef { facts.envelope(subject: subject, $0) }
+        case .facts(let facts, let subject, let centerNames):
+            centerNames._withUnsafeGuaranteedRef { facts.envelope(subject: subject, $0) }
         }
     }
 

@@ -20,6 +20,9 @@ extension SharedNotificationCenter {
         /// Leaves out notifications that this center object posts. A count of missed notifications includes them,
         /// because the poster of a lost notification is unknown.
         public var excludesOwnPosts: Bool
+        /// Which notifications are delivered, by where they were first posted. A count of missed notifications includes
+        /// those of every origin.
+        public var origin: OriginFilter
         /// Posts are held back rather than overwrite a notification that this observer has not received.
         ///
         /// Such a post waits for room until its timeout, if it has one, and then fails with `.full`. Uses an observer
@@ -62,8 +65,9 @@ extension SharedNotificationCenter {
 
         /// Creates options, each as the property that it sets says. Every argument may be left out.
         public init(
-            subject: String? = nil, from start: Start = .now, excludingOwnPosts: Bool = false, lossless: Bool = false,
-            inPlace: InPlace? = nil, owner: (any AnyObject & Sendable)? = nil, queue: DispatchQueue? = nil,
+            subject: String? = nil, from start: Start = .now, excludingOwnPosts: Bool = false,
+            origin: OriginFilter = .any, lossless: Bool = false, inPlace: InPlace? = nil,
+            owner: (any AnyObject & Sendable)? = nil, queue: DispatchQueue? = nil,
             executor: (any TaskExecutor)? = nil,
             onMissed: (@Sendable (Int, Name?) -> Void)? = nil,
             onUndecodable: (@Sendable (Notification, any Error) -> Void)? = nil
@@ -71,6 +75,7 @@ extension SharedNotificationCenter {
             self.subject = subject
             self.start = start
             excludesOwnPosts = excludingOwnPosts
+            self.origin = origin
             isLossless = lossless
             self.inPlace = inPlace
             self.owner = owner
@@ -161,7 +166,7 @@ extension SharedNotificationCenter.ObserverOptions {
     func subscription(to names: SharedNotificationCenter.Names) -> Subscription {
         Subscription(
             names: names.names, prefixes: names.prefixes, subject: subject, start: start, excludesOwn: excludesOwnPosts,
-            isLossless: isLossless, inPlace: inPlace?.threshold)
+            origin: origin, isLossless: isLossless, inPlace: inPlace?.threshold)
     }
 
     /// The context of a closure that is not asynchronous: the actor that it is isolated to, or the queue.

@@ -38,7 +38,7 @@ extension SharedNotificationCenter {
         private let observer: ObserverHandle
         private let subscription: Subscription
         private let names: [UInt32: Name]
-        private let executables: ExecutableNames
+        private let centerNames: CenterNames
         private let diagnostics: Diagnostics
         private let generation = Forking.generation
         /// Held during a call of the C library, and while its result is copied.
@@ -55,13 +55,13 @@ extension SharedNotificationCenter {
             self.subscription = subscription
             diagnostics = core.diagnostics
             var names: [UInt32: Name] = [:]
-            (observer, executables) = try core.link.inLatest { (center) throws(SharedNotificationError) in
+            (observer, centerNames) = try core.link.inLatest { (center) throws(SharedNotificationError) in
                 let observer = try ObserverHandle(
                     center: center, lossless: subscription.isLossless, inPlace: subscription.inPlace)
                 try observer.seek(to: subscription.start)
                 names = [:]
                 try observer.add(subscription) { names[$1] = $0 }
-                return (observer, ExecutableNames(center: center))
+                return (observer, CenterNames(center: center))
             }
             self.names = names
             fileDescriptor = hasDescriptor ? try observer.descriptor() : -1
@@ -109,7 +109,7 @@ extension SharedNotificationCenter {
                 observer.dropPayload()
                 observer.payloadWasKept(true)
             }
-            return observer.arrival(for: nil, observer.keptPayload(holds: true), executables).notification
+            return observer.arrival(for: nil, observer.keptPayload(holds: true), centerNames).notification
         }
     }
 }

@@ -11,6 +11,7 @@ struct Subscription: Sendable {
     var subject: String?
     var start: SharedNotificationCenter.Start
     var excludesOwn: Bool
+    var origin = SharedNotificationCenter.OriginFilter.any
     var isLossless: Bool
     /// From how many bytes on payloads are read in place; `nil`: all are copied.
     var inPlace: Int?
@@ -94,9 +95,9 @@ extension ObserverHandle {
 
     /// The current delivery, to be kept.
     func arrival(
-        for name: SharedNotificationCenter.Name?, _ bytes: Arrival.Bytes, _ executables: ExecutableNames
+        for name: SharedNotificationCenter.Name?, _ bytes: Arrival.Bytes, _ centerNames: CenterNames
     ) -> Arrival {
-        arrival(for: name, bytes, .envelope(facts.envelope(subject: subject, executables)))
+        arrival(for: name, bytes, .envelope(facts.envelope(subject: subject, centerNames)))
     }
 
     /// The current payload as bytes that may be kept: where they lie in the center, if the caller `holds` them, or a
@@ -109,18 +110,19 @@ extension ObserverHandle {
     var facts: Arrival.Facts {
         Arrival.Facts(
             sequence: sequence, postedAtNanoseconds: postedAtNanoseconds, pid: pid, uid: uid, participant: participant,
-            isRetained: isRetained, isOwn: isOwn, isCleared: isCleared, trace: trace)
+            isRetained: isRetained, isOwn: isOwn, isCleared: isCleared, sections: sections)
     }
 }
 
 extension Subscription {
     /// Whether every notification that the C library finds for this subscription passes the filters.
-    var takesAll: Bool { !excludesOwn && subject == nil }
+    var takesAll: Bool { !excludesOwn && subject == nil && origin == .any }
 
     /// Whether a notification that the C library found for this subscription passes the filters.
     @inline(__always)
     func matches(_ observer: ObserverHandle) -> Bool {
         if excludesOwn, observer.isOwn { return false }
+        if origin != .any, !observer.comes(from: origin) { return false }
         if let subject, names == nil || !prefixes.isEmpty { return observer.hasSubject(subject) }
         return true
     }

@@ -35,13 +35,27 @@ extension SharedNotificationCenter {
         ///
         /// Such a notification has no payload. Observers of a type or of a key do not get it.
         public var isCleared: Bool
+        private var sections: SectionFields?
+
+        /// Where a relayed notification was first posted; `nil`: in this center.
+        ///
+        /// For a relayed notification, ``poster`` is the relay, and ``sequence`` is a position in this center.
+        public var origin: Origin? {
+            get { sections?.origin }
+            set { sections = SectionFields(trace: trace, origin: newValue) }
+        }
+
         /// The poster's trace context; `nil`: it has none. For TidingsService.
-        package var trace: TraceFields?
+        package var trace: TraceFields? {
+            get { sections?.trace }
+            set { sections = SectionFields(trace: newValue, origin: origin) }
+        }
 
         /// Creates an envelope, for tests of closures that receive one. ``Notification`` has an example.
         public init(
             sequence: UInt64 = 1, incarnation: UInt64 = 1, postedAtNanoseconds: UInt64 = 0, poster: Poster = Poster(),
-            subject: String? = nil, isRetained: Bool = false, isOwn: Bool = false, isCleared: Bool = false
+            subject: String? = nil, isRetained: Bool = false, isOwn: Bool = false, isCleared: Bool = false,
+            origin: Origin? = nil
         ) {
             self.sequence = sequence
             self.incarnation = incarnation
@@ -51,6 +65,7 @@ extension SharedNotificationCenter {
             self.isRetained = isRetained
             self.isOwn = isOwn
             self.isCleared = isCleared
+            self.origin = origin
         }
 
         /// The time in ``postedAtNanoseconds``, rounded to about 0.2 µs.
@@ -83,5 +98,70 @@ extension SharedNotificationCenter {
             self.uid = uid
             self.executable = executable
         }
+    }
+
+    /// Where a relayed notification was first posted: in a center of another machine, or in another center of this one.
+    /// A relay (`tidings relay`) has brought it here.
+    ///
+    /// ```swift
+    /// var options = SharedNotificationCenter.ObserverOptions()
+    /// options.origin = .remote
+    /// let token = try SharedNotificationCenter.default.addObserver(forNames: .all, options: options) { notification in
+    ///     guard let origin = notification.envelope.origin else { return }
+    ///     print("\(origin.host ?? "?"): #\(origin.sequence), posted by process \(origin.pid)")
+    /// }
+    /// ```
+    ///
+    /// The relay of the other machine states all of this. A relay never posts a remote notification as a local one. A
+    /// process with write access to this center can invent an origin, as it can invent a ``Poster``.
+    public struct Origin: Hashable, Sendable {
+        /// The machine's host name, 1 to 64 bytes; `nil`: no relay of this center has stored it.
+        public var host: String?
+        /// The name of the center there; `nil`: no relay of this center has stored it.
+        public var center: String?
+        /// The ``SharedNotificationCenter/incarnation`` of the center there.
+        public var incarnation: UInt64
+        /// The notification's position in the order of the center there. The notifications of one origin arrive in
+        /// that order.
+        public var sequence: UInt64
+        /// The time of the first post in nanoseconds since 1970, by the clock of the other machine.
+        public var postedAtNanoseconds: UInt64
+        /// The poster's process ID there.
+        public var pid: Int32
+        /// The poster's user ID there.
+        public var uid: UInt32
+
+        /// Creates an origin, for tests of closures that receive an ``Envelope``.
+        public init(
+            host: String? = nil, center: String? = nil, incarnation: UInt64 = 1, sequence: UInt64 = 1,
+            postedAtNanoseconds: UInt64 = 0, pid: Int32 = 0, uid: UInt32 = 0
+        ) {
+            self.host = host
+            self.center = center
+            self.incarnation = incarnation
+            self.sequence = sequence
+            self.postedAtNanoseconds = postedAtNanoseconds
+            self.pid = pid
+            self.uid = uid
+        }
+
+        init(_ section: OriginSection) {
+            self.init(
+                incarnation: section.incarnation, sequence: section.sequence,
+                postedAtNanoseconds: section.postedAtNanoseconds, pid: section.pid, uid: section.uid)
+        }
+    }
+
+    /// Which notifications an observer receives, by where they were first posted (``ObserverOptions/origin``). For an
+    /// example see ``Origin``.
+    public enum OriginFilter: Hashable, Sendable {
+        /// All notifications.
+        case any
+        /// Those posted in this center.
+        case local
+        /// Those that a relay has brought from another center.
+        case remote
+        /// Those first posted in the center with this incarnation (``Origin/incarnation``).
+        case center(UInt64)
     }
 }

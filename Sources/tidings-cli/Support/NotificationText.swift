@@ -63,8 +63,12 @@ struct NotificationText {
         line.append(" ")
         line.append(notification.payload.json.printable)
         line.append(" from ")
-        line.append(String(envelope.poster.pid))
-        if let executable = envelope.poster.executable { line.append(" (\(executable.printable))") }
+        if let origin = envelope.origin {
+            line.append("\(origin.pid) on \((origin.host ?? "another machine").printable)")
+        } else {
+            line.append(String(envelope.poster.pid))
+            if let executable = envelope.poster.executable { line.append(" (\(executable.printable))") }
+        }
         if envelope.isRetained { line.append(" retained") }
         if envelope.isCleared { line.append(" cleared") }
     }
@@ -92,9 +96,20 @@ struct NotificationText {
         line.append(String(envelope.poster.pid))
         line.append(",\"uid\":")
         line.append(UInt64(envelope.poster.uid))
+        if let origin = envelope.origin { append(origin) }
         if envelope.isRetained { line.append(",\"retained\":true") }
         if envelope.isCleared { line.append(",\"cleared\":true") }
         line.append("}")
+    }
+
+    private mutating func append(_ origin: Center.Origin) {
+        let texts = [("host", origin.host), ("center", origin.center)].compactMap { key, text in
+            text.map { "\"\(key)\":\($0.jsonString)," }
+        }
+        line.append(",\"origin\":{\(texts.joined())\"incarnation\":\"\(String(origin.incarnation, radix: 16))\"")
+        line.append(",\"sequence\":\(origin.sequence)")
+        line.append(",\"postedAt\":\"\(Self.timestamp(origin.postedAtNanoseconds))\"")
+        line.append(",\"pid\":\(origin.pid),\"uid\":\(origin.uid)}")
     }
 
     private mutating func setName(_ value: Center.Name, _ text: (String) -> String) {

@@ -14,6 +14,7 @@ struct Template: ExpressibleByArgument {
 
     static let fields = [
         "sequence", "name", "subject", "payload", "postedAt", "pid", "uid", "executable", "retained", "cleared",
+        "host", "center",
     ]
 
     /// - Returns: `nil` if a field has no end, or is none of ``fields``.
@@ -54,6 +55,8 @@ struct Template: ExpressibleByArgument {
         case "pid": String(envelope.poster.pid)
         case "uid": String(envelope.poster.uid)
         case "executable": envelope.poster.executable ?? ""
+        case "host": envelope.origin?.host ?? ""
+        case "center": envelope.origin?.center ?? ""
         case "retained": envelope.isRetained ? "retained" : ""
         default: envelope.isCleared ? "cleared" : ""
         }

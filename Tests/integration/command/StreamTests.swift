@@ -235,4 +235,25 @@ struct StreamTests {
         let last = line(.max)
         #expect(last.hasSuffix(" #7 a null from 0"), "\(last)")
     }
+
+    @Test func aRelayedNotificationHasItsOrigin() throws {
+        let origin = Center.Origin(
+            host: "mercury", center: "player", incarnation: 255, sequence: 9, postedAtNanoseconds: 1, pid: 42, uid: 7)
+        let notification = Center.Notification(name: "a", envelope: .init(origin: origin))
+        var pretty = NotificationText(.pretty)
+        pretty.set(notification)
+        let line = String(decoding: pretty.line, as: UTF8.self)
+        #expect(line.hasSuffix(" #1 a null from 42 on mercury"), "\(line)")
+        var json = NotificationText(.json)
+        json.set(notification)
+        let object = try #require(
+            JSONSerialization.jsonObject(with: Data(json.line)) as? [String: Any], "\(json.line)")
+        let fields = try #require(object["origin"] as? [String: Any])
+        #expect(fields["host"] as? String == "mercury" && fields["center"] as? String == "player")
+        #expect(fields["incarnation"] as? String == "ff" && fields["sequence"] as? Int == 9)
+        #expect(fields["pid"] as? Int == 42 && fields["uid"] as? Int == 7)
+        let template = try #require(Template(argument: "{{.host}}/{{.center}}"))
+        #expect(template.text(of: notification) == "mercury/player")
+        #expect(template.text(of: Center.Notification(name: "a")) == "/")
+    }
 }

@@ -54,9 +54,9 @@ final class Dispatcher: @unchecked Sendable {
 
     /// How many of the current delivery's subscriptions have been served.
     @exclusivity(unchecked) var position = 0
-    /// The executables of the center that the leader serves. A deposed thread keeps the previous object for its
+    /// The centerNames of the center that the leader serves. A deposed thread keeps the previous object for its
     /// closure.
-    @exclusivity(unchecked) private(set) var executables: ExecutableNames
+    @exclusivity(unchecked) private(set) var centerNames: CenterNames
     /// Odd while the leader is in a closure. The leader's store releases what it did with the current delivery before,
     /// and the watch's load acquires it. So a new leader can go on with that delivery.
     ///
@@ -71,7 +71,7 @@ final class Dispatcher: @unchecked Sendable {
     init(core: CenterCore, center: CenterHandle, for subscription: Subscription?) throws(SharedNotificationError) {
         observer = try ObserverHandle(
             center: center, lossless: subscription?.isLossless ?? false, inPlace: subscription?.inPlace)
-        executables = ExecutableNames(center: center)
+        centerNames = CenterNames(center: center)
         isShared = subscription == nil
         self.core = core
         incarnations = [center.incarnation]
@@ -275,8 +275,8 @@ final class Dispatcher: @unchecked Sendable {
         return try lock.withLock { () throws(SharedNotificationError) in
             guard !roles.isStopped else { return nil }
             old = try observer.move(to: center)
-            executables.close()
-            executables = ExecutableNames(center: center)
+            centerNames.close()
+            centerNames = CenterNames(center: center)
             incarnations.append(center.incarnation)
             // Everything in the ended center has been delivered.
             for index in finishing.indices { finishing[index].position = nil }
@@ -320,7 +320,7 @@ final class Dispatcher: @unchecked Sendable {
     /// leader at its end, or by the thread that has joined it.
     private func close() {
         observer.close()
-        executables.close()
+        centerNames.close()
         if isShared { HandlerWatch.shared.end() }
         let core = lock.withLock {
             defer { self.core = nil }

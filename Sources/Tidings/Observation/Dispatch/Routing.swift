@@ -12,7 +12,7 @@ extension Dispatcher {
             return nil
         }
         if let own, own.subscription.isLossless { _ = LosslessRun.begin(own) }
-        var names = executables
+        var names = centerNames
         // `LosslessRun` refers to the observation without a reference.
         defer { withExtendedLifetime((names, own)) {} }
         var resuming = resuming
@@ -36,7 +36,7 @@ extension Dispatcher {
                 case .failed(let error):
                     switch goOn(after: error, tenure) {
                     case .goOn:
-                        names = executables
+                        names = centerNames
                         if isFinishing { isFinishing = finishReached() }
                         continue
                     case .deposed, .stopped: return end()
@@ -112,7 +112,7 @@ extension Dispatcher {
                     let bytes = kept ?? observer.keptPayload(holds: holds)
                     kept = bytes
                     isKept = true
-                    var arrival = observer.arrival(for: name, bytes, executables)
+                    var arrival = observer.arrival(for: name, bytes, centerNames)
                     if observation.subscription.isTimed { arrival.takenAt = Lock.now }
                     keep(.arrival(arrival), for: observation, isImmediate: observer.isImmediate)
                 }
@@ -143,7 +143,7 @@ extension Dispatcher {
         }
         let arrival = observer.arrival(
             for: name, payload,
-            .facts(observer.facts, subject: observer.subject, Unmanaged.passUnretained(executables)))
+            .facts(observer.facts, subject: observer.subject, Unmanaged.passUnretained(centerNames)))
         let sequence = observer.isOwn ? observer.sequence : nil
         let hasNext = kept == nil && observer.hasNext
         beat()

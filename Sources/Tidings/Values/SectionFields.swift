@@ -1,7 +1,28 @@
+/// What the sections of a notification's record say. An object, so that an envelope without sections has one word for
+/// it.
+final class SectionFields: Hashable, Sendable {
+    let trace: TraceFields?
+    let origin: SharedNotificationCenter.Origin?
+
+    /// `nil`: both are missing.
+    init?(trace: TraceFields?, origin: SharedNotificationCenter.Origin?) {
+        if trace == nil, origin == nil { return nil }
+        self.trace = trace
+        self.origin = origin
+    }
+
+    static func == (one: SectionFields, other: SectionFields) -> Bool {
+        one.trace == other.trace && one.origin == other.origin
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(trace)
+        hasher.combine(origin)
+    }
+}
+
 /// The trace context of a notification: the values of the HTTP headers of the same names (W3C Trace Context, W3C
 /// Baggage). They travel in sections of the record, beside the payload. For TidingsService.
-///
-/// An object, so that an envelope without a trace has one word for it.
 package final class TraceFields: Hashable, Sendable {
     package let traceparent: String?
     package let tracestate: String?
