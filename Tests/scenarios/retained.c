@@ -185,7 +185,8 @@ void a_cleared_value_is_told_as_one(void) {
     OK(tidings_state_set(publisher, NULL, 0, &(tidings_post_options){.flags = TIDINGS_POST_IMMEDIATE}, NULL));
     OK(tidings_state_set(publisher, "", 0, NULL, NULL));
     OK(tidings_post(publisher, NULL, 0, NULL, NULL));
-    const uint32_t flags[] = {0, TIDINGS_DELIVERY_CLEARED | TIDINGS_DELIVERY_IMMEDIATE, 0, 0};
+    const uint32_t state = TIDINGS_DELIVERY_STATE;
+    const uint32_t flags[] = {state, state | TIDINGS_DELIVERY_CLEARED | TIDINGS_DELIVERY_IMMEDIATE, state, 0};
     for (uint32_t i = 0; i < 4; i++) {
         const tidings_delivery one = receive(observer), other = receive(of_all);
         CHECK(one.flags == (flags[i] | TIDINGS_DELIVERY_OWN) && other.flags == one.flags, "%u: flags %u and %u", i,

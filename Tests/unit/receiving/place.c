@@ -73,7 +73,7 @@ TEST(a_small_payload_is_copied_also_if_it_lies_in_a_chunk) {
     CHECK_EQUAL(tidings_state_set(publisher, "small", 5, NULL, NULL), 0);
     for (int i = 0; i < 2; i++) {
         CHECK_EQUAL(next_of(o, &d), 0);
-        CHECK_EQUAL(d.flags, TIDINGS_DELIVERY_OWN);
+        CHECK_EQUAL(d.flags, TIDINGS_DELIVERY_OWN | (i == 1 ? TIDINGS_DELIVERY_STATE : 0));
         CHECK(memcmp(d.payload, "small", 5) == 0);
     }
     CHECK_EQUAL(held(), 0);
@@ -178,7 +178,8 @@ TEST(a_retained_value_is_delivered_in_place_and_stays_when_it_is_replaced) {
     s = &center->segment;
     added(o, "a", TIDINGS_ADD_RETAINED);
     CHECK_EQUAL(next_of(o, &d), 0);
-    CHECK_EQUAL(d.flags, TIDINGS_DELIVERY_RETAINED | TIDINGS_DELIVERY_OWN | TIDINGS_DELIVERY_IN_PLACE);
+    CHECK_EQUAL(d.flags,
+                TIDINGS_DELIVERY_RETAINED | TIDINGS_DELIVERY_STATE | TIDINGS_DELIVERY_OWN | TIDINGS_DELIVERY_IN_PLACE);
     tidings_held value;
     CHECK_EQUAL(tidings_hold(o, &d, &value), 0);
     for (uint32_t i = 0; i < 3 * s->geometry.chunk_count; i++) {
