@@ -5,7 +5,7 @@
 #   Tests/examples/run.sh --soak     ten minutes of server-sent events, while servers are killed
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
-build=$(swift build --show-bin-path)
+build=$(readlink -f .build/debug) # without SwiftPM, which would wait for another of its runs
 if [[ ${1:-} == --soak ]]; then exec Tests/examples/servers.py .build-servers/debug "$build" kills --seconds 600; fi
 seed=${1:-20261127}
 

@@ -7,8 +7,7 @@
 # environment chooses the one that acts.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
-options=(-Xswiftc -gline-tables-only)
-build=$(swift build "${options[@]}" --show-bin-path)
+build=$(readlink -f .build/debug) # without SwiftPM, which would wait for another of its runs
 work=$(mktemp -d "${TMPDIR:-/tmp}/tidings-command.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
