@@ -42,7 +42,7 @@ final class RelayedLosses: @unchecked Sendable {
                 before = told
             } else {
                 let beginning = subscriptions.compactMap { beginnings[$0] }.min() ?? .max
-                before = section.lostAt >= beginning ? section.lostBefore : section.lost
+                before = section.lost - (section.lostAt >= beginning ? min(UInt64(section.lastLoss), section.lost) : 0)
                 if told.count >= Self.mostAccounts { told = [:] }
             }
             // The total grows. A smaller one comes from a value that was retained before.

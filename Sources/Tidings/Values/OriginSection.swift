@@ -21,12 +21,11 @@ package struct OriginSection: BitwiseCopyable, Hashable, Sendable {
     package var pid: Int32
     package var uid: UInt32
     package var flags: Flags = []
-    private var reserved: UInt32 = 0
+    /// How many of `lost` are of the last loss; `UInt32.max`: this many or more.
+    package var lastLoss: UInt32 = 0
     package var base: UInt64 = 0
     /// Of the version with `date`.
     package var versionSequence: UInt64 = 0
-    /// The value of `lost` before the last loss.
-    package var lostBefore: UInt64 = 0
 
     package init(
         incarnation: UInt64, sequence: UInt64, count: UInt64, postedAtNanoseconds: UInt64, pid: Int32, uid: UInt32
