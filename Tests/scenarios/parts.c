@@ -469,7 +469,7 @@ void streams_of_servers_and_callers_killed_at_random_lose_and_repeat_no_part(voi
         pids[i] = start(i % 2 ? takes_streams : serves_streams);
         told(&ready);
     }
-    for (uint32_t round = 0; round < chances(200); round++) {
+    for (uint32_t round = 0; round < ROUNDS(chances(200)); round++) {
         const uint64_t before = atomic_load(parts_taken);
         while (atomic_load(parts_taken) < before + 20) usleep(100);
         spin_cycles(random_below(1000000));

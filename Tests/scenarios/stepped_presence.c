@@ -4,7 +4,7 @@
 #include "present.h"
 #include "steps.h"
 
-#define MOMENTS 20
+#define MOMENTS 12
 
 static pipe_pair ready;
 static tidings_center *center;

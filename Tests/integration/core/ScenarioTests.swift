@@ -14,6 +14,11 @@ private let canStep: ConditionTrait = .enabled(
 private let seeksOtherFaultsThanRaces: ConditionTrait = .enabled(
     if: getenv("TSAN_OPTIONS") == nil, "the thread that is stepped runs alone: there is no race to find")
 
+/// The same for the address sanitizer.
+private let isNotSanitized: ConditionTrait = .enabled(
+    if: getenv("TSAN_OPTIONS") == nil && getenv("ASAN_OPTIONS") == nil,
+    "most steps would be the sanitizer's own; scenarios that kill at random run under it")
+
 /// A filter refuses system calls, for some scenarios in mounts of their own. A sanitizer needs those calls.
 private let canFilter: ConditionTrait = .enabled("a filter refuses system calls, some in mounts of their own") {
     try Scenario.may("filters") && Scenario.may("mounts")
@@ -239,7 +244,7 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
 }
 
 /// The same single steps in what presence and requests do.
-@Suite(.serialized, canStep, seeksOtherFaultsThanRaces) struct SteppedPresenceScenarioTests {
+@Suite(.serialized, canStep, isNotSanitized) struct SteppedPresenceScenarioTests {
     @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .steppedPresence))
     func steppedPresence(scenario: Scenario) async throws {
         try await scenario.tell()
