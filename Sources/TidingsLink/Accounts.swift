@@ -14,6 +14,8 @@ package struct Account: Hashable, Sendable {
     package var lostUnsure: UInt64 = 0
     /// A loss of counts below this one may be an upper bound.
     package var unsure: UInt64 = 0
+    /// The position of this center at which the latest loss became known; 0: there was none.
+    package var lostAt: UInt64 = 0
 
     package init(sequence: UInt64, count: UInt64, base: UInt64, unsure: UInt64 = 0) {
         self.sequence = sequence
@@ -23,31 +25,102 @@ package struct Account: Hashable, Sendable {
     }
 
     /// Advances to a notification that this relay will not get any more, or to the one before it.
-    mutating func lose(through count: UInt64, sequence: UInt64, isUnsure: Bool) {
+    mutating func lose(through count: UInt64, sequence: UInt64, isUnsure: Bool, at position: UInt64) {
         guard count > self.count else { return }
         lost = lost.adding(count - self.count)
         if isUnsure { lostUnsure = lostUnsure.adding(count - self.count) }
+        lostAt = position
         self.count = count
         self.sequence = max(self.sequence, sequence)
+    }
+}
+
+struct AccountRecord: Sendable {
+    let origin: Int
+    let name: Int
+    var account: Account
+}
+
+/// All accounts. An account keeps its number, so a walk through them can go on after others were added.
+struct AccountTable: Sendable {
+    private(set) var records: [AccountRecord] = []
+    /// Of the center's own names, by the number of the name; -1: none.
+    private var own: [Int32] = []
+    /// Of other origins.
+    private var numbers: [UInt64: Int32] = [:]
+
+    var count: Int { records.count }
+
+    subscript(number: Int) -> Account {
+        get { records[number].account }
+        set { records[number].account = newValue }
+    }
+
+    func number(origin: Int, name: Int) -> Int? {
+        if origin == 0 {
+            guard name < own.count, own[name] >= 0 else { return nil }
+            return Int(own[name])
+        }
+        return numbers[UInt64(origin) << 32 | UInt64(name)].map(Int.init)
+    }
+
+    subscript(origin: Int, name: Int) -> Account? {
+        number(origin: origin, name: name).map { records[$0].account }
+    }
+
+    /// Returns its number.
+    @discardableResult
+    mutating func set(_ account: Account, origin: Int, name: Int) -> Int {
+        if let number = number(origin: origin, name: name) {
+            records[number].account = account
+            return number
+        }
+        records.append(AccountRecord(origin: origin, name: name, account: account))
+        let number = Int32(records.count - 1)
+        if origin == 0 {
+            while own.count <= name { own.append(-1) }
+            own[name] = number
+        } else {
+            numbers[UInt64(origin) << 32 | UInt64(name)] = number
+        }
+        return Int(number)
     }
 }
 
 /// One origin, as a relay knows it.
 struct OriginRecord: Sendable {
     var origin: Origin
-    /// By the number of the name.
-    var accounts: [Int: Account] = [:]
     /// For each group of links: the highest position that was posted, and the link that it came by (invariant O2).
-    var top: [Int: Top] = [:]
+    private var tops: [Top] = []
     /// Behind the highest position that was posted before this relay began. It stands for a group's top until a link of
     /// the group has posted.
     var floor: UInt64 = 0
     /// The groups in which this origin's notifications are owed from their base on (invariant A4).
-    var knownIn: Set<Int> = []
+    private var known: [Bool] = []
+
+    init(origin: Origin) { self.origin = origin }
 
     struct Top: Sendable {
         var sequence: UInt64
+        /// -1: no link of the group has posted.
         var link: Int
+    }
+
+    func top(_ group: Int) -> Top? {
+        guard group < tops.count, tops[group].link >= 0 else { return nil }
+        return tops[group]
+    }
+
+    mutating func setTop(_ group: Int, sequence: UInt64, link: Int) {
+        while tops.count <= group { tops.append(Top(sequence: 0, link: -1)) }
+        tops[group] = Top(sequence: max(sequence, tops[group].sequence), link: link)
+    }
+
+    func isKnown(in group: Int) -> Bool { group < known.count && known[group] }
+
+    mutating func setKnown(in group: Int) {
+        while known.count <= group { known.append(false) }
+        known[group] = true
     }
 }
 
@@ -57,70 +130,4 @@ struct RetainedRecord: Hashable, Sendable {
     /// Its position in this center.
     var position: UInt64
     var origin: Int
-}
-
-/// Numbers for names: the other tables use them.
-struct NameTable: Sendable {
-    private(set) var names: [LinkName] = []
-    private var numbers: [LinkName: Int] = [:]
-
-    func number(of name: LinkName) -> Int? { numbers[name] }
-
-    mutating func intern(_ name: LinkName) -> Int {
-        if let number = numbers[name] { return number }
-        names.append(name)
-        numbers[name] = names.count - 1
-        return names.count - 1
-    }
-}
-
-/// What is in the ring of this center, as far as links send it: the facts without the bytes.
-struct RingIndex: Sendable {
-    struct Record: Sendable {
-        var position: UInt64
-        var origin: Int
-        var name: Int
-        var sequence: UInt64
-        var count: UInt64
-        var version: Version?
-        var isCleared: Bool
-        /// The link that brought it; -1: posted here, or before this relay began.
-        var link: Int
-    }
-
-    private var records: [Record] = []
-    private var first = 0
-    /// Records up to this position were removed from the index; `nil`: none was.
-    private(set) var removedThrough: UInt64?
-
-    /// Nothing before this position is in the index.
-    mutating func begin(at position: UInt64) {
-        removedThrough = position == 0 ? nil : position - 1
-    }
-
-    mutating func append(_ record: Record) {
-        records.append(record)
-    }
-
-    /// Removes what the ring has no room for any more.
-    mutating func remove(before position: UInt64) {
-        while first < records.count, records[first].position < position {
-            removedThrough = records[first].position
-            first += 1
-        }
-        if first > 64, first * 2 > records.count {
-            records.removeFirst(first)
-            first = 0
-        }
-    }
-
-    /// The records from a position on, oldest first.
-    func from(_ position: UInt64) -> ArraySlice<Record> {
-        var (low, high) = (first, records.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if records[middle].position >= position { high = middle } else { low = middle + 1 }
-        }
-        return records[low...]
-    }
 }

@@ -41,28 +41,6 @@ package struct Version: Hashable, Comparable, Sendable {
     }
 }
 
-/// The bytes of a notification, and the facts that no relay interprets.
-package struct Content: Hashable, Sendable {
-    package var subject: String
-    package var format: UInt8
-    package var pid: Int32
-    package var uid: UInt32
-    package var postedAt: UInt64
-    package var payload: [UInt8]
-
-    package init(
-        subject: String = "", format: UInt8 = 0, pid: Int32 = 0, uid: UInt32 = 0, postedAt: UInt64 = 0,
-        payload: [UInt8] = []
-    ) {
-        self.subject = subject
-        self.format = format
-        self.pid = pid
-        self.uid = uid
-        self.postedAt = postedAt
-        self.payload = payload
-    }
-}
-
 /// Which notification: its origin, its name, and its numbers in the origin's account of that name.
 package struct Mark: Hashable, Sendable {
     package var origin: Origin
@@ -88,7 +66,7 @@ package struct Mark: Hashable, Sendable {
     }
 }
 
-/// A notification on its way.
+/// A retained value on its way. Frames of items have their notifications as bytes (`ItemFrame`).
 package struct Item: Hashable, Sendable {
     /// The position in the sender's ring.
     package var place: UInt64
@@ -104,21 +82,6 @@ package struct Item: Hashable, Sendable {
         self.version = version
         self.isCleared = isCleared
         self.content = content
-    }
-}
-
-/// The key of an account: comparisons go through all accounts in this order.
-package struct AccountKey: Hashable, Comparable, Sendable {
-    package var incarnation: UInt64
-    package var name: LinkName
-
-    package init(incarnation: UInt64, name: LinkName) {
-        self.incarnation = incarnation
-        self.name = name
-    }
-
-    package static func < (left: AccountKey, right: AccountKey) -> Bool {
-        (left.incarnation, left.name) < (right.incarnation, right.name)
     }
 }
 
@@ -149,11 +112,9 @@ package struct Frame: Hashable, Sendable {
     package enum Body: Hashable, Sendable {
         case greeting(Greeting)
         case beat(Beat)
-        /// `after`: the place of the item before the first one, or where the round began. No item for this link lies
-        /// between the two.
-        case items(round: UInt32, after: UInt64, [Item])
-        /// Asks for the accounts behind a key; `nil`: from the first.
-        case ask(number: UInt32, isFirst: Bool, after: AccountKey?)
+        case items(ItemFrame)
+        /// Asks for the accounts from this one on. The sender numbers its accounts, and a session keeps the numbers.
+        case ask(number: UInt32, isFirst: Bool, from: UInt64)
         case accounts(Accounts)
         /// Asks for retained values.
         case pull(number: UInt32, names: [LinkName])
@@ -219,23 +180,18 @@ package struct Accounts: Hashable, Sendable {
     /// Of the question.
     package var number: UInt32
     package var states: [AccountState]
-    /// The key to continue after; `nil`: these were the last.
-    package var next: AccountKey?
-    /// Everything in `states` that is not lost has a place up to this one.
+    /// The account to continue with; 0: these were the last.
+    package var next: UInt64
+    /// Each notification that `states` count is lost for this link, or has a place before this one. No item for this
+    /// link lies between the last one and this place, if the sender has come that far.
     package var place: UInt64
-    /// The peer's round in which everything up to `place` was sent; 0: not everything was.
-    package var settledRound: UInt32
     package var generation: UInt64
 
-    package init(
-        number: UInt32, states: [AccountState], next: AccountKey?, place: UInt64, settledRound: UInt32,
-        generation: UInt64
-    ) {
+    package init(number: UInt32, states: [AccountState], next: UInt64, place: UInt64, generation: UInt64) {
         self.number = number
         self.states = states
         self.next = next
         self.place = place
-        self.settledRound = settledRound
         self.generation = generation
     }
 }

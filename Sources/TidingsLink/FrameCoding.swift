@@ -6,8 +6,11 @@
 package enum FrameCoding {
     /// The first byte of each frame.
     static let format: UInt8 = 0xA7
+    /// The kind of a frame of items: ItemCoding.swift.
+    static let items: UInt8 = 3
 
     package static func encode(_ frame: Frame) -> [UInt8] {
+        if case .items(let items) = frame.body { return items.bytes }
         var output = FrameOutput()
         output.bytes.append(format)
         output.fixed(frame.session)
@@ -30,17 +33,12 @@ package enum FrameCoding {
             output.number(beat.tail)
             output.number(beat.through)
             output.number(beat.generation)
-        case .items(let round, let after, let items):
-            output.bytes.append(3)
-            output.number(UInt64(round))
-            output.number(after)
-            output.number(UInt64(items.count))
-            for item in items { output.item(item) }
-        case .ask(let number, let isFirst, let after):
+        case .items: break
+        case .ask(let number, let isFirst, let from):
             output.bytes.append(4)
             output.number(UInt64(number))
             output.flag(isFirst)
-            output.key(after)
+            output.number(from)
         case .accounts(let accounts):
             output.bytes.append(5)
             output.number(UInt64(accounts.number))
@@ -49,9 +47,8 @@ package enum FrameCoding {
                 output.mark(state.mark)
                 output.version(state.version, of: state.mark.origin)
             }
-            output.key(accounts.next)
+            output.number(accounts.next)
             output.number(accounts.place)
-            output.number(UInt64(accounts.settledRound))
             output.number(accounts.generation)
         case .pull(let number, let names):
             output.bytes.append(6)
@@ -68,15 +65,14 @@ package enum FrameCoding {
 
     /// `nil`: the bytes are no frame, or break a limit.
     package static func decode(_ bytes: [UInt8], limits: LinkLimits) -> Frame? {
-        bytes.withUnsafeBytes { bytes in
-            var input = FrameInput(bytes: bytes, limits: limits)
-            guard let frame = try? input.frame() else { return nil }
-            return frame
+        bytes.withUnsafeBytes { buffer in
+            var input = FrameInput(bytes: buffer, limits: limits)
+            return try? input.frame(bytes)
         }
     }
 }
 
-private struct FrameOutput {
+struct FrameOutput {
     var bytes: [UInt8] = []
 
     mutating func number(_ number: UInt64) {
@@ -113,13 +109,6 @@ private struct FrameOutput {
         }
     }
 
-    mutating func key(_ key: AccountKey?) {
-        flag(key != nil)
-        guard let key else { return }
-        fixed(key.incarnation)
-        text(key.name.text)
-    }
-
     mutating func mark(_ mark: Mark) {
         origin(mark.origin)
         text(mark.name.text)
@@ -144,17 +133,20 @@ private struct FrameOutput {
         version(item.version, of: item.mark.origin)
         flag(item.isCleared)
         let content = item.content
-        text(content.subject)
-        bytes.append(content.format)
-        number(UInt64(UInt32(bitPattern: content.pid)))
-        number(UInt64(content.uid))
-        fixed(content.postedAt)
-        number(UInt64(content.payload.count))
-        bytes.append(contentsOf: content.payload)
+        content.withBytes { subject, payload in
+            number(UInt64(subject.count))
+            bytes.append(contentsOf: subject)
+            bytes.append(content.format)
+            number(UInt64(UInt32(bitPattern: content.pid)))
+            number(UInt64(content.uid))
+            fixed(content.postedAt)
+            number(UInt64(payload.count))
+            bytes.append(contentsOf: payload)
+        }
     }
 }
 
-private struct FrameInput {
+struct FrameInput {
     struct Fault: Error {}
 
     let bytes: UnsafeRawBufferPointer
@@ -216,15 +208,30 @@ private struct FrameInput {
         return byte == 1
     }
 
+    /// An unsigned number of that many bytes.
+    mutating func little(_ size: Int) throws(Fault) -> UInt64 {
+        guard left >= size else { throw Fault() }
+        defer { at += size }
+        if size == 8 { return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)) }
+        return UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt32.self)))
+    }
+
     /// Valid UTF-8 without NUL.
     mutating func text(least: Int = 0) throws(Fault) -> String {
         let count = try count(of: 1, most: LinkLimits.text)
         guard count >= least else { throw Fault() }
+        return try text(count: count)
+    }
+
+    @discardableResult
+    private mutating func text(count: Int) throws(Fault) -> String {
         let slice = UnsafeRawBufferPointer(rebasing: bytes[at..<(at + count)])
         at += count
         guard !slice.contains(0), let text = String(validating: slice, as: UTF8.self) else { throw Fault() }
         return text
     }
+
+    mutating func check(text count: Int) throws(Fault) { try text(count: count) }
 
     mutating func name() throws(Fault) -> LinkName { LinkName(try text(least: 1)) }
 
@@ -239,11 +246,6 @@ private struct FrameInput {
             for _ in 0..<count { lists[number].append(LinkName(try text())) }
         }
         return NameList(names: lists[0], prefixes: lists[1])
-    }
-
-    mutating func key() throws(Fault) -> AccountKey? {
-        guard try flag() else { return nil }
-        return AccountKey(incarnation: try fixed(), name: try name())
     }
 
     mutating func mark() throws(Fault) -> Mark {
@@ -278,16 +280,16 @@ private struct FrameInput {
                 subject: subject, format: format, pid: pid, uid: uid, postedAt: postedAt, payload: payload))
     }
 
-    mutating func frame() throws(Fault) -> Frame {
+    mutating func frame(_ frame: [UInt8]) throws(Fault) -> Frame {
         guard try byte() == FrameCoding.format else { throw Fault() }
         let session = try fixed()
         let to = try fixed()
-        let body = try body()
+        let body = try body(frame)
         guard left == 0 else { throw Fault() }
         return Frame(session: session, to: to, body: body)
     }
 
-    private mutating func body() throws(Fault) -> Frame.Body {
+    private mutating func body(_ frame: [UInt8]) throws(Fault) -> Frame.Body {
         switch try byte() {
         case 1:
             return .greeting(
@@ -302,12 +304,8 @@ private struct FrameInput {
                 Beat(
                     round: round, received: received, handled: try place(), peerRound: try number32(),
                     tail: try place(), through: try place(), generation: try place()))
-        case 3:
-            let (round, after) = (try number32(), try place())
-            var items: [Item] = []
-            for _ in 0..<(try count(of: 32, most: 4096)) { items.append(try item()) }
-            return .items(round: round, after: after, items)
-        case 4: return .ask(number: try number32(), isFirst: try flag(), after: try key())
+        case FrameCoding.items: return .items(try items(frame))
+        case 4: return .ask(number: try number32(), isFirst: try flag(), from: try self.number())
         case 5:
             let number = try number32()
             var states: [AccountState] = []
@@ -317,8 +315,8 @@ private struct FrameInput {
             }
             return .accounts(
                 Accounts(
-                    number: number, states: states, next: try key(), place: try place(),
-                    settledRound: try number32(), generation: try place()))
+                    number: number, states: states, next: try self.number(), place: try place(),
+                    generation: try place()))
         case 6:
             let number = try number32()
             var names: [LinkName] = []

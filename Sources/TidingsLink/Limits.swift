@@ -1,18 +1,26 @@
 // The sizes and times of a relay, and the numbers that a peer may send.
 
 package struct LinkLimits: Hashable, Sendable {
-    /// Items that are sent and not handled by the peer.
-    package var window = 1024
+    /// Items that are sent and not handled by the peer. A frame counts until all of it is handled.
+    package var window = 8192
+    /// Bytes of the frames with these, unless a single frame is larger.
+    package var windowBytes = 16 << 20
     /// Items of one frame.
-    package var batch = 64
-    /// Bytes of the items of one frame, unless a single item is larger.
-    package var batchBytes = 65_536
+    package var batch = 512
+    /// Bytes of one frame of items, unless a single item is larger.
+    package var batchBytes = 32_768
     /// Received items that wait to be posted.
-    package var inbox = 2048
-    /// Bytes of these.
+    package var inbox = 16_384
+    /// Bytes of the frames of these.
     package var inboxBytes = 32 << 20
+    /// Bytes of the latest notifications that the relay keeps in its own memory, a power of two. Frames of older ones
+    /// read the ring.
+    package var log = 8 << 20
+    /// Slots for the accounts of one direction: at most this many are known to the peer by a number alone. The same on
+    /// both sides.
+    package var table = 4096
     /// Accounts of one frame, and names of one question for values.
-    package var chunk = 256
+    package var chunk = 1024
     /// Origins that a relay knows.
     package var origins = 1024
     /// Names that a relay knows.
@@ -23,6 +31,10 @@ package struct LinkLimits: Hashable, Sendable {
     package var beat: UInt64 = 1000
     /// Milliseconds after which an unanswered question, or a gap, is asked about again.
     package var repeatAfter: UInt64 = 300
+    /// Milliseconds after which an acknowledgement goes out that is not urgent.
+    package var acknowledge: UInt64 = 10
+    /// Milliseconds between two beats that tell of a new generation, and between two comparisons.
+    package var compare: UInt64 = 100
     /// Milliseconds without any frame after which the peer counts as gone.
     package var silence: UInt64 = 5000
 

@@ -44,7 +44,6 @@ struct Link: Sendable {
     var group = 0
     var heardAt: UInt64 = 0
     var greetAt: UInt64 = 0
-    var beatAt: UInt64 = 0
 
     // As sender. Each place is that of the next item: places before it are done.
     /// 0: the peer has not asked for items.
@@ -52,26 +51,47 @@ struct Link: Sendable {
     var tail: UInt64 = 0
     /// Records before this position were sent, or are not for this link.
     var scanned: UInt64 = 0
-    /// The places of items that the peer has not handled.
-    var unhandled: [UInt64] = []
+    /// The number in the index of the first record from `scanned` on; -1: not known.
+    var scan = -1
+    /// The frames that the peer has not handled.
+    var sent = Queue<SentFrame>()
+    /// The items and bytes of these.
+    var unhandled = 0
+    var unhandledBytes = 0
     /// Adds to the core's generation: losses of this link alone.
     var generation: UInt64 = 0
-    var question: (number: UInt32, isFirst: Bool, after: AccountKey?)?
+    var question: (number: UInt32, isFirst: Bool, from: UInt64)?
     var pulled: (number: UInt32, names: [LinkName])?
+    /// What the slots of this round stand for, and the latest slot of each account.
+    var slots: [SentSlot] = []
+    var slotOfAccount: [Int32] = []
+    var nextSlot = 0
     /// The origins whose host and center an item of this round has told.
     var described: Set<Int> = []
+    /// By the number of a name: whether this link sends it; 0: not known, 1: no, 2: yes.
+    var sends: [UInt8] = []
+    /// The number of the peer's center among the origins; -1: there are too many.
+    var peerOrigin = -1
+    /// The place of an answer that the peer can't have reached; 0: none.
+    var promised: UInt64 = 0
 
     // As receiver.
     var round: UInt32 = 0
     var received: UInt64 = 0
     var handled: UInt64 = 0
-    var inbox: [Item] = []
+    var inbox = Queue<InboxFrame>()
+    /// Its items and bytes.
+    var inboxCount = 0
     var inboxBytes = 0
+    /// What the peer's slots stand for, after the items that were taken out of the inbox.
+    var table: [ReceivedSlot] = []
     /// Items were dropped, because the inbox was full.
     var isOverflown = false
     /// When the gap that is open now was first seen; `nil`: no gap.
     var gapSince: UInt64?
     var comparison: Comparison?
+    /// The place before which all must have been handled for the answer that waits; .max: none waits.
+    var pendingPlace = UInt64.max
     var needsComparison = false
     /// What this relay has posted of this peer's items is unknown until a first comparison (invariant C3).
     var isUncertain = false
@@ -82,46 +102,127 @@ struct Link: Sendable {
     /// The number of the latest question.
     var number: UInt32 = 0
 
+    // Beats.
+    var beatAt: UInt64 = 0
+    /// When an acknowledgement is due; .max: none is.
+    var acknowledgeAt = UInt64.max
+    var beatSentAt: UInt64 = 0
+    /// The generation of the latest beat.
+    var toldGeneration: UInt64 = 0
+    /// What was handled since the latest beat.
+    var newlyHandled = 0
+    var newlyHandledBytes = 0
+
     init(_ configuration: LinkConfiguration) {
         self.configuration = configuration
+    }
+
+    struct SentFrame: Sendable {
+        /// The place of its last item.
+        var last: UInt64
+        var count: Int
+        var bytes: Int
+    }
+
+    struct SentSlot: Sendable {
+        var account: Int
+        var base: UInt64
+        var unsure: UInt64
+    }
+
+    /// What a definition of the peer means here.
+    struct ReceivedSlot: Sendable {
+        /// -1: not defined, or refused: too many origins or names, or the link does not accept the name.
+        var name = -1
+        var origin = -1
+        /// -1: not looked up.
+        var account = -1
+        var base: UInt64 = 0
+        var unsure: UInt64 = 0
+    }
+
+    struct InboxFrame: Sendable {
+        let frame: ItemFrame
+        /// The next item, and the one before which the inbox ends.
+        var next = 0
+        let end: Int
+        /// Items before this place were received by an earlier frame. They only define slots.
+        let from: UInt64
+
+        var place: UInt64 { max(frame.items[next].place, from) }
     }
 
     /// A walk through the peer's accounts.
     struct Comparison: Sendable {
         /// The first one with this center: accounts begin, nothing is lost.
         var isFirst: Bool
-        var after: AccountKey?
+        var from: UInt64 = 0
         var askedAt: UInt64?
         var tries = 0
+        /// An answer whose place this side has not reached.
+        var pending: Accounts?
         var generation: UInt64?
         /// Where the peer stood when a first comparison began.
         var place: UInt64 = 0
         /// The peer has notifications of a known account that have not arrived here.
         var isBehind = false
-        /// Values that the peer has in a newer version.
-        var wanted: [LinkName: Version] = [:]
+        /// Values that the peer has in a newer version, by the number of the name.
+        var wanted: [Int: Version] = [:]
         var answers: [Item] = []
-        /// The key to continue after once all wanted values have arrived; `nil`: none.
-        var next: AccountKey?
+        /// The account to continue with once all wanted values have arrived; 0: none.
+        var next: UInt64 = 0
         var isLast = false
     }
 
     /// Forgets what belongs to the peer's session.
     mutating func resetFlows() {
         peerRound = 0
-        tail = 0
-        scanned = 0
-        unhandled = []
-        described = []
+        continueSending(at: 0)
         question = nil
         pulled = nil
+        sends = []
+        peerOrigin = -1
+        promised = 0
         received = handled
-        inbox = []
+        inbox.removeAll()
+        inboxCount = 0
         inboxBytes = 0
+        table = []
         gapSince = nil
         isOverflown = false
         comparison = nil
+        pendingPlace = .max
         isEstablished = false
+    }
+
+    /// The peer's round begins here.
+    mutating func continueSending(at place: UInt64) {
+        tail = place
+        scanned = place
+        scan = -1
+        sent.removeAll()
+        unhandled = 0
+        unhandledBytes = 0
+        slots = []
+        nextSlot = 0
+        described = []
+    }
+
+    /// The slot of an account, and whether it is to be defined.
+    mutating func slot(of account: Int, base: UInt64, unsure: UInt64, most: Int) -> (slot: Int, isNew: Bool) {
+        while slotOfAccount.count <= account { slotOfAccount.append(-1) }
+        let known = Int(slotOfAccount[account])
+        if known >= 0, known < slots.count, slots[known].account == account, slots[known].base == base,
+            slots[known].unsure == unsure
+        {
+            return (known, false)
+        }
+        let slot = nextSlot
+        nextSlot = (nextSlot + 1) % most
+        let meaning = SentSlot(account: account, base: base, unsure: unsure)
+        if slot < slots.count { slots[slot] = meaning } else { slots.append(meaning) }
+        slotOfAccount[account] = Int32(slot)
+        return (slot, true)
     }
 
     /// Begins a round: the peer continues after what was received.

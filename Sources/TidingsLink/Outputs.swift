@@ -3,7 +3,8 @@
 /// A notification in the ring of the relay's center.
 package struct RingRecord: Hashable, Sendable {
     package var position: UInt64
-    package var name: LinkName
+    /// Its number: `RelayCore.number(of:)`.
+    package var name: Int
     package var postedAt: UInt64
     package var isRetained: Bool
     package var isCleared: Bool
@@ -11,7 +12,7 @@ package struct RingRecord: Hashable, Sendable {
     package var relayed: Relayed?
 
     package init(
-        position: UInt64, name: LinkName, postedAt: UInt64, isRetained: Bool = false, isCleared: Bool = false,
+        position: UInt64, name: Int, postedAt: UInt64, isRetained: Bool = false, isCleared: Bool = false,
         relayed: Relayed? = nil
     ) {
         self.position = position
@@ -23,31 +24,65 @@ package struct RingRecord: Hashable, Sendable {
     }
 }
 
-/// The section of a relayed notification.
+/// The section of a relayed notification: numbers alone. Host and name of the origin are in the checkpoint, which is
+/// stored before the first post of an origin.
 package struct Relayed: Hashable, Sendable {
-    /// Of a value: what the account has reached.
-    package var mark: Mark
+    /// The origin.
+    package var incarnation: UInt64
+    /// The account, with this notification. Of a value: what the account has reached.
+    package var sequence: UInt64
+    package var count: UInt64
+    package var base: UInt64
+    package var unsure: UInt64
     /// `nil`: no retained value.
     package var version: Version?
     /// How many of this origin's notifications of this name were lost on the way here, in all.
     package var lost: UInt64
     /// How many of these may not have been lost.
     package var lostUnsure: UInt64
+    /// The position of this center at which the latest loss became known; 0: none was.
+    package var lostAt: UInt64
     /// A value that a comparison brought: not counted as a notification.
     package var isValue: Bool
 
-    package init(mark: Mark, version: Version?, lost: UInt64, lostUnsure: UInt64, isValue: Bool) {
-        self.mark = mark
+    package init(
+        incarnation: UInt64, sequence: UInt64, count: UInt64, base: UInt64, unsure: UInt64, version: Version?,
+        lost: UInt64, lostUnsure: UInt64, lostAt: UInt64, isValue: Bool
+    ) {
+        self.incarnation = incarnation
+        self.sequence = sequence
+        self.count = count
+        self.base = base
+        self.unsure = unsure
         self.version = version
         self.lost = lost
         self.lostUnsure = lostUnsure
+        self.lostAt = lostAt
         self.isValue = isValue
+    }
+
+    /// What an account is after a post.
+    init(_ account: Account, of incarnation: UInt64, version: Version?, isValue: Bool) {
+        self.init(
+            incarnation: incarnation, sequence: account.sequence, count: account.count, base: account.base,
+            unsure: account.unsure, version: version, lost: account.lost, lostUnsure: account.lostUnsure,
+            lostAt: account.lostAt, isValue: isValue)
+    }
+
+    /// The account after this post.
+    var account: Account {
+        var account = Account(sequence: sequence, count: count, base: base, unsure: unsure)
+        account.lost = lost
+        account.lostUnsure = lostUnsure
+        account.lostAt = lostAt
+        return account
     }
 }
 
 /// A notification to post in the relay's center.
 package struct Post: Hashable, Sendable {
-    package var name: LinkName
+    /// The number of its name: `RelayCore.name(_:)`.
+    package var name: Int
     package var content: Content
     /// The section to post with it. The post must fail rather than leave it out (invariant O1).
     package var relayed: Relayed

@@ -2,107 +2,153 @@
 
 extension RelayCore {
     /// Items of a round. Invariant S2: an item is taken only if nothing is missing before it.
-    mutating func take(_ items: [Item], round: UInt32, after: UInt64, _ link: Int) {
+    mutating func take(_ frame: ItemFrame, _ link: Int) {
         guard links[link].received != Beat.end, links[link].comparison?.isFirst != true else { return }
-        guard round == links[link].round else { return }
-        var covered = after
-        for item in items {
-            guard item.place >= covered else { return }
-            #if MUTANT_GAPS_ARE_PASSED_OVER  // Found by: link 84
-                let isGap = false
-            #else
-                let isGap = covered > links[link].received
-            #endif
-            if isGap {
+        let received = links[link].received
+        guard frame.round == links[link].round, let last = frame.items.last, last.place >= received else { return }
+        #if !MUTANT_GAPS_ARE_PASSED_OVER  // Found by: link 84
+            if frame.after > received {
                 noticeGap(link)
                 return
             }
-            covered = item.place + 1
-            if item.place < links[link].received { continue }
-            guard links[link].inbox.count < limits.inbox, links[link].inboxBytes < limits.inboxBytes else {
-                // Invariant S3: the item comes again, in the round that the empty inbox begins.
-                links[link].isOverflown = true
-                return
-            }
-            links[link].inbox.append(item)
-            links[link].inboxBytes += item.content.payload.count
-            links[link].received = covered
-            links[link].gapSince = nil
-        }
+        #endif
+        var start = 0
+        while frame.items[start].place < received { start += 1 }
+        // Invariant S3: the items come again, in the round that the empty inbox begins.
+        let room = links[link].inboxBytes < limits.inboxBytes ? max(0, limits.inbox - links[link].inboxCount) : 0
+        let count = min(frame.items.count - start, room)
+        if start + count < frame.items.count { links[link].isOverflown = true }
+        guard count > 0 else { return }
+        links[link].inbox.append(Link.InboxFrame(frame: frame, end: start + count, from: received))
+        links[link].inboxCount += count
+        links[link].inboxBytes += frame.bytes.count
+        links[link].received = frame.items[start + count - 1].place + 1
+        links[link].gapSince = nil
     }
 
-    /// Takes items out of the inbox up to one that is to be posted.
+    /// Decides about items of the inbox, up to one that is to be posted. It stays in the inbox until it is posted.
+    /// False: the inbox is empty.
     mutating func takeFromInbox(_ link: Int) -> Bool {
-        guard let item = links[link].inbox.first else { return false }
-        links[link].inbox.removeFirst()
-        links[link].inboxBytes -= item.content.payload.count
-        if let decided = decide(item, link) {
-            outstanding = decided
-            return true
+        guard !links[link].inbox.isEmpty else { return false }
+        while let (frame, number, from) = links[link].inbox.first.map({ ($0.frame, $0.next, $0.from) }) {
+            let item = frame.items[number]
+            if item.definition >= 0 {
+                define(Int(item.slot), frame.definitions[Int(item.definition)], link)
+                if needsCheckpoint { return true }
+            }
+            if item.place < from {
+                removeFromInbox(link, isCounted: false)
+            } else if decide(item, frame, link) {
+                return true
+            } else {
+                removeFromInbox(link, isCounted: true)
+                didHandle(link)
+            }
         }
-        didHandle(link)
         return true
     }
 
-    /// `nil`: the item is not posted.
-    private mutating func decide(_ item: Item, _ link: Int) -> Outstanding? {
-        let mark = item.mark
-        guard links[link].configuration.accepts.matches(mark.name), mark.count > mark.base,
-            item.content.payload.count <= limits.payload,
-            item.version.map({ $0.incarnation == mark.origin.incarnation }) ?? true
-        else {
-            links[link].figures.refused += 1
-            return nil
+    mutating func removeFromInbox(_ link: Int, isCounted: Bool) {
+        let bytes = links[link].inbox.withFirst { first -> Int? in
+            first.next += 1
+            return first.next == first.end ? first.frame.bytes.count : nil
         }
-        // Invariant L1: nothing comes back.
-        if mark.origin.incarnation == own { return nil }
-        guard let origin = originNumber(of: mark.origin), let name = nameNumber(of: mark.name) else {
+        if let bytes {
+            links[link].inbox.removeFirst()
+            links[link].inboxBytes -= bytes
+            links[link].newlyHandledBytes += bytes
+        }
+        guard isCounted else { return }
+        links[link].inboxCount -= 1
+        links[link].newlyHandled += 1
+        // Acknowledges a quarter of the window at once, and fewer items a little later.
+        if links[link].newlyHandled >= max(1, limits.window / 4)
+            || links[link].newlyHandledBytes >= limits.windowBytes / 4
+        {
+            links[link].beatAt = 0
+        } else if links[link].inboxCount == 0 {
+            links[link].acknowledgeAt = min(links[link].acknowledgeAt, links[link].beatSentAt + limits.acknowledge)
+        }
+    }
+
+    /// What the items of this slot are about from here on.
+    private mutating func define(_ number: Int, _ definition: SlotDefinition, _ link: Int) {
+        var slot = Link.ReceivedSlot(base: definition.base, unsure: definition.unsure)
+        if links[link].configuration.accepts.matches(definition.name), let origin = originNumber(of: definition.origin),
+            let name = nameNumber(of: definition.name)
+        {
+            slot.origin = origin
+            slot.name = name
+            slot.account = accounts.number(origin: origin, name: name) ?? -1
+        }
+        while links[link].table.count <= number { links[link].table.append(Link.ReceivedSlot()) }
+        links[link].table[number] = slot
+    }
+
+    /// Whether the item is to be posted. False: nothing remains to be done.
+    private mutating func decide(_ item: FramedItem, _ frame: ItemFrame, _ link: Int) -> Bool {
+        let number = Int(item.slot)
+        guard number < links[link].table.count, links[link].table[number].name >= 0 else {
             links[link].figures.refused += 1
-            return nil
+            return false
+        }
+        var slot = links[link].table[number]
+        // Invariant L1: nothing comes back.
+        if slot.origin == 0 { return false }
+        guard item.count > slot.base, Int(item.payloadCount) <= limits.payload else {
+            links[link].figures.refused += 1
+            return false
+        }
+        if slot.account < 0, let account = accounts.number(origin: slot.origin, name: slot.name) {
+            slot.account = account
+            links[link].table[number].account = account
         }
         let group = links[link].group
-        origins[origin].knownIn.insert(group)
+        if !origins[slot.origin].isKnown(in: group) { origins[slot.origin].setKnown(in: group) }
         // Invariant A4: an unknown account is owed from the sender's base on.
-        var account = origins[origin].accounts[name] ?? Account(sequence: 0, count: mark.base, base: mark.base)
-        let isKnown = origins[origin].accounts[name] != nil
+        var account =
+            slot.account >= 0 ? accounts[slot.account] : Account(sequence: 0, count: slot.base, base: slot.base)
         #if MUTANT_DUPLICATES_POSTED  // Found by: link 1
             let isOld = false
         #else
-            let isOld = isKnown && mark.sequence <= account.sequence
+            let isOld = slot.account >= 0 && item.sequence <= account.sequence
         #endif
         // Invariant O2: another path was faster, and what it brought must not be overtaken.
         var isOvertaken = false
         #if !MUTANT_PATHS_OVERTAKE  // Found by: link 18
-            if let top = origins[origin].top[group] {
-                isOvertaken = top.link != link && mark.sequence <= top.sequence
+            if let top = origins[slot.origin].top(group) {
+                isOvertaken = top.link != link && item.sequence <= top.sequence
             } else {
-                isOvertaken = mark.sequence < origins[origin].floor
+                isOvertaken = item.sequence < origins[slot.origin].floor
             }
         #endif
-        let isRetained = isNewer(item.version, name: name)
+        let incarnation = origins[slot.origin].origin.incarnation
+        var version: Version?
+        if item.hasVersion {
+            version = Version(
+                date: item.date, incarnation: incarnation, sequence: item.sequence, isCleared: item.isCleared)
+        }
+        let isRetained = isNewer(version, name: slot.name)
         if isOld || isOvertaken {
             links[link].figures.duplicates += 1
             // The value is needed, and no item will bring it.
             if isRetained { links[link].needsComparison = true }
-            return nil
+            return false
         }
         // Invariant A2: the counts between are lost.
         account.lose(
-            through: mark.count - 1, sequence: mark.sequence.reduced(by: 1), isUnsure: account.count < mark.unsure)
-        account.count = max(account.count, mark.count)
-        account.sequence = mark.sequence
-        account.unsure = mark.unsure
-        let relayed = Relayed(
-            mark: Mark(
-                origin: origins[origin].origin, name: mark.name, sequence: mark.sequence, count: account.count,
-                base: account.base, unsure: mark.unsure),
-            version: isRetained ? item.version : nil, lost: account.lost, lostUnsure: account.lostUnsure,
-            isValue: false)
+            through: item.count - 1, sequence: item.sequence.reduced(by: 1), isUnsure: account.count < slot.unsure,
+            at: cursor)
+        account.count = max(account.count, item.count)
+        account.sequence = item.sequence
+        account.unsure = slot.unsure
         let post = Post(
-            name: mark.name, content: item.content, relayed: relayed, isRetained: isRetained,
-            isCleared: item.isCleared)
-        return Outstanding(
-            link: link, post: post, origin: origin, name: name, account: account, item: item)
+            name: slot.name, content: frame.content(of: item),
+            relayed: Relayed(account, of: incarnation, version: isRetained ? version : nil, isValue: false),
+            isRetained: isRetained, isCleared: item.isCleared)
+        outstanding = Outstanding(
+            link: link, post: post, origin: slot.origin, name: slot.name, account: slot.account, isItem: true)
+        return true
     }
 
     // MARK: - Comparisons
@@ -110,16 +156,29 @@ extension RelayCore {
     /// A part of the peer's accounts.
     mutating func take(_ accounts: Accounts, _ link: Int) {
         guard let comparison = links[link].comparison, accounts.number == links[link].number,
-            comparison.askedAt != nil, comparison.wanted.isEmpty
+            comparison.askedAt != nil, comparison.wanted.isEmpty, comparison.pending == nil
         else { return }
-        // Invariant A5: an account is ahead by losses alone once everything that was sent has been handled.
-        #if !MUTANT_COMPARED_TOO_EARLY  // Found by: link 7
-            if !comparison.isFirst {
-                guard accounts.settledRound == links[link].round, links[link].handled >= accounts.place,
-                    outstanding == nil
-                else { return }
+        links[link].comparison?.pending = accounts
+        links[link].pendingPlace = comparison.isFirst ? 0 : accounts.place
+        #if MUTANT_COMPARISON_NEEDS_PAUSE  // Found by: link 1
+            if !comparison.isFirst, links[link].handled < accounts.place {
+                links[link].comparison?.pending = nil
+                links[link].pendingPlace = .max
+                return
             }
         #endif
+        // Invariant A5: an account is ahead by losses alone once everything before the answer's place has been handled.
+        #if MUTANT_COMPARED_TOO_EARLY  // Found by: link 7
+            links[link].pendingPlace = 0
+        #endif
+        if links[link].pendingPlace <= links[link].handled { applyPending(link) }
+    }
+
+    /// The answer holds for what has been handled.
+    mutating func applyPending(_ link: Int) {
+        links[link].pendingPlace = .max
+        guard let comparison = links[link].comparison, let accounts = comparison.pending else { return }
+        links[link].comparison?.pending = nil
         links[link].comparison?.askedAt = nil
         links[link].comparison?.tries = 0
         if comparison.generation == nil {
@@ -127,7 +186,7 @@ extension RelayCore {
             links[link].comparison?.place = accounts.place
         }
         for state in accounts.states { compare(state, link) }
-        links[link].comparison?.isLast = accounts.next == nil
+        links[link].comparison?.isLast = accounts.next == 0
         links[link].comparison?.next = accounts.next
         goOnComparing(link)
     }
@@ -143,68 +202,65 @@ extension RelayCore {
         }
         let isFirst = links[link].comparison?.isFirst == true
         if mark.origin.incarnation != own {
-            if var account = origins[origin].accounts[name] {
+            if var account = accounts[origin, name] {
                 if mark.count > account.count {
                     if isFirst && !links[link].isUncertain {
                         links[link].comparison?.isBehind = true
                     } else {
                         account.lose(
                             through: mark.count, sequence: mark.sequence,
-                            isUnsure: isFirst || account.count < mark.unsure)
+                            isUnsure: isFirst || account.count < mark.unsure, at: cursor)
                         account.unsure = max(account.unsure, mark.unsure)
-                        setAccount(account, origin: origin, name: name)
+                        accounts.set(account, origin: origin, name: name)
                         generation += 1
                     }
                 } else if mark.count == account.count, mark.sequence > account.sequence {
                     // No notification, but a clear that left the origin's ring before it was read.
                     account.sequence = mark.sequence
-                    setAccount(account, origin: origin, name: name)
+                    accounts.set(account, origin: origin, name: name)
                     generation += 1
                 }
             } else if isFirst {
-                let isOwed = origins[origin].knownIn.contains(links[link].group)
+                let isOwed = origins[origin].isKnown(in: links[link].group)
                 if isOwed && !links[link].isUncertain {
                     links[link].comparison?.isBehind = true
                 } else if isOwed {
                     var account = Account(sequence: 0, count: mark.base, base: mark.base, unsure: mark.unsure)
-                    account.lose(through: mark.count, sequence: mark.sequence, isUnsure: true)
-                    setAccount(account, origin: origin, name: name)
+                    account.lose(through: mark.count, sequence: mark.sequence, isUnsure: true, at: cursor)
+                    accounts.set(account, origin: origin, name: name)
                 } else {
-                    setAccount(
+                    accounts.set(
                         Account(sequence: mark.sequence, count: mark.count, base: mark.count, unsure: mark.unsure),
                         origin: origin, name: name)
                 }
             } else {
                 var account = Account(sequence: 0, count: mark.base, base: mark.base, unsure: mark.unsure)
-                account.lose(through: mark.count, sequence: mark.sequence, isUnsure: mark.base < mark.unsure)
+                account.lose(through: mark.count, sequence: mark.sequence, isUnsure: mark.base < mark.unsure, at: cursor)
                 account.sequence = max(account.sequence, mark.sequence)
-                setAccount(account, origin: origin, name: name)
+                accounts.set(account, origin: origin, name: name)
                 generation += 1
             }
-            if !isFirst { origins[origin].knownIn.insert(links[link].group) }
+            if !isFirst { origins[origin].setKnown(in: links[link].group) }
         }
         if let version = state.version, isNewer(version, name: name) {
-            links[link].comparison?.wanted[mark.name] = version
+            links[link].comparison?.wanted[name] = version
         }
     }
 
     /// Continues once no value is wanted.
     mutating func goOnComparing(_ link: Int) {
         guard let comparison = links[link].comparison else { return }
-        for (text, version) in comparison.wanted {
-            guard let name = names.number(of: text), isNewer(version, name: name) else {
-                links[link].comparison?.wanted[text] = nil
-                continue
-            }
+        for (name, version) in comparison.wanted where !isNewer(version, name: name) {
+            links[link].comparison?.wanted[name] = nil
         }
         guard links[link].comparison?.wanted.isEmpty == true, comparison.askedAt == nil else { return }
         if !comparison.isLast {
-            links[link].comparison?.after = comparison.next
+            links[link].comparison?.from = comparison.next
             return
         }
         links[link].comparedGeneration = comparison.generation ?? 0
         links[link].comparison = nil
-        links[link].compareAt = now + limits.repeatAfter
+        links[link].compareAt = now + limits.compare
         guard comparison.isFirst else { return }
         // Invariant C2: where the link begins is stored before the first item is taken.
         links[link].received = comparison.isBehind ? 0 : min(comparison.place, LinkLimits.number)
@@ -223,14 +279,15 @@ extension RelayCore {
 
     /// From now on, accounts of these origins that are new here are owed from their base on.
     mutating func allOriginsAreKnown(_ link: Int) {
-        for origin in origins.indices where origin > 0 { origins[origin].knownIn.insert(links[link].group) }
+        for origin in origins.indices where origin > 0 { origins[origin].setKnown(in: links[link].group) }
     }
 
     /// A retained value that this relay has asked for.
-    mutating func takeValue(_ item: Item, number: UInt32, _ link: Int) {
-        guard let wanted = links[link].comparison?.wanted[item.mark.name], let version = item.version,
+    mutating func takeValue(_ item: Item, _ link: Int) {
+        guard let name = names.number(of: item.mark.name), let wanted = links[link].comparison?.wanted[name],
+            let version = item.version,
             version >= wanted, version.incarnation == item.mark.origin.incarnation,
-            item.content.payload.count <= limits.payload,
+            item.content.payloadCount <= limits.payload,
             links[link].comparison?.answers.contains(where: { $0.mark.name == item.mark.name }) == false
         else { return }
         links[link].comparison?.answers.append(item)
@@ -238,18 +295,18 @@ extension RelayCore {
 
     /// Posts one of the values that have arrived.
     mutating func takeAnswer(_ link: Int) -> Bool {
-        guard let item = links[link].comparison?.answers.first else { return false }
+        guard links[link].comparison != nil, let item = links[link].comparison?.answers.first else { return false }
+        let (number, known) = (originNumber(of: item.mark.origin), names.number(of: item.mark.name))
+        if needsCheckpoint { return true }
         links[link].comparison?.answers.removeFirst()
-        links[link].comparison?.wanted[item.mark.name] = nil
+        if let known { links[link].comparison?.wanted[known] = nil }
         if links[link].comparison?.wanted.isEmpty == true { links[link].comparison?.askedAt = nil }
         defer { goOnComparing(link) }
-        guard let version = item.version, let name = names.number(of: item.mark.name),
-            let origin = originNumber(of: item.mark.origin)
-        else { return true }
+        guard let version = item.version, let name = known, let origin = number else { return true }
         #if !MUTANT_OLDER_VALUE_POSTED  // Found by: link 1
             guard isNewer(version, name: name) else { return true }
         #endif
-        let account = origins[origin].accounts[name]
+        let account = accounts[origin, name]
         // Invariant V3: an item may still bring it, and it must not arrive twice.
         #if !MUTANT_VALUE_BEFORE_ITS_ITEM  // Found by: link 17
             if origin != 0 {
@@ -260,17 +317,13 @@ extension RelayCore {
             }
         #endif
         // The account as it is: after a restart, no item brings what the value stands for (invariant C1).
-        let mark = Mark(
-            origin: origins[origin].origin, name: item.mark.name, sequence: account?.sequence ?? version.sequence,
-            count: account?.count ?? 0, base: account?.base ?? 0, unsure: account?.unsure ?? 0)
         let post = Post(
-            name: item.mark.name, content: item.content,
+            name: name, content: item.content,
             relayed: Relayed(
-                mark: mark, version: version, lost: account?.lost ?? 0, lostUnsure: account?.lostUnsure ?? 0,
-                isValue: true),
+                account ?? Account(sequence: version.sequence, count: 0, base: 0),
+                of: origins[origin].origin.incarnation, version: version, isValue: true),
             isRetained: true, isCleared: version.isCleared)
-        outstanding = Outstanding(
-            link: link, post: post, origin: origin, name: name, account: nil, item: item)
+        outstanding = Outstanding(link: link, post: post, origin: origin, name: name, account: -1, isItem: false)
         return true
     }
 }

@@ -13,9 +13,11 @@ extension RelayCore {
             }
             isChanged = takeNext()
             if let outstanding { return .post(outstanding.post) }
+            // An origin that is new: it is stored before its first notification is posted.
+            if needsCheckpoint { return .store(takeCheckpoint()) }
         }
         for link in links.indices where links[link].isEstablished && links[link].isWritable {
-            if let body = items(link, ring) { return .send(link: link, frame(body, link)) }
+            if let items = items(link, ring) { return .send(link: link, frame(.items(items), link)) }
         }
         return nil
     }
@@ -25,10 +27,15 @@ extension RelayCore {
         links.lazy.filter(\.isConnected).map { link in
             var earliest = min(link.greetAt, link.heardAt + self.limits.silence + 1)
             guard link.isEstablished else { return earliest }
-            earliest = min(earliest, link.beatAt)
+            earliest = min(earliest, link.beatAt, link.acknowledgeAt)
+            if self.generation &+ link.generation != link.toldGeneration {
+                earliest = min(earliest, link.beatSentAt + self.limits.compare)
+            }
             if let since = link.gapSince { earliest = min(earliest, since + self.limits.repeatAfter) }
             if let comparison = link.comparison {
-                earliest = min(earliest, comparison.askedAt.map { $0 + self.limits.repeatAfter } ?? 0)
+                if comparison.pending == nil, comparison.answers.isEmpty {
+                    earliest = min(earliest, comparison.askedAt.map { $0 + self.limits.repeatAfter } ?? 0)
+                }
             } else if link.needsComparison || link.peerGeneration != link.comparedGeneration {
                 earliest = min(earliest, link.compareAt)
             }
@@ -57,10 +64,16 @@ extension RelayCore {
             links[link].beginRound()
         }
         if links[link].isOverflown, links[link].inbox.isEmpty { links[link].beginRound() }
-        if links[link].beatAt <= now {
+        if isBeatDue(link) {
             links[link].beatAt = now + limits.beat
+            links[link].beatSentAt = now
+            links[link].acknowledgeAt = .max
+            links[link].toldGeneration = generation(of: link)
+            links[link].newlyHandled = 0
+            links[link].newlyHandledBytes = 0
             return .beat(beat(link))
         }
+        if links[link].pendingPlace <= links[link].handled { applyPending(link) }
         if let question = links[link].question {
             links[link].question = nil
             return .accounts(answer(question, link))
@@ -71,6 +84,12 @@ extension RelayCore {
         return ask(link)
     }
 
+    private func isBeatDue(_ link: Int) -> Bool {
+        if links[link].beatAt <= now || links[link].acknowledgeAt <= now { return true }
+        // A new generation is told soon: the peer's values are older until it has compared.
+        return generation(of: link) != links[link].toldGeneration && links[link].beatSentAt + limits.compare <= now
+    }
+
     private mutating func ask(_ link: Int) -> Frame.Body? {
         if links[link].comparison == nil {
             let isDue = links[link].needsComparison || links[link].peerGeneration != links[link].comparedGeneration
@@ -78,12 +97,13 @@ extension RelayCore {
             links[link].needsComparison = false
             links[link].comparison = Link.Comparison(isFirst: false)
         }
-        guard let comparison = links[link].comparison, comparison.answers.isEmpty else { return nil }
+        guard let comparison = links[link].comparison, comparison.answers.isEmpty, comparison.pending == nil
+        else { return nil }
         if let askedAt = comparison.askedAt, now < askedAt + limits.repeatAfter { return nil }
         links[link].comparison?.askedAt = now
         links[link].comparison?.tries += 1
         if comparison.wanted.isEmpty {
-            return .ask(number: links[link].nextNumber(), isFirst: comparison.isFirst, after: comparison.after)
+            return .ask(number: links[link].nextNumber(), isFirst: comparison.isFirst, from: comparison.from)
         }
         if comparison.tries > 3 {
             // The peer has another version by now: a later comparison finds it.
@@ -94,57 +114,50 @@ extension RelayCore {
             goOnComparing(link)
             return nil
         }
-        return .pull(number: links[link].nextNumber(), names: Array(comparison.wanted.keys.prefix(limits.chunk)))
+        return .pull(number: links[link].nextNumber(), names: comparison.wanted.keys.sorted().prefix(limits.chunk).map { names.names[$0] })
     }
 
-    private mutating func keys() -> [AccountKey] {
-        if let sortedKeys { return sortedKeys }
-        let keys = origins.flatMap { record in
-            record.accounts.keys.map { AccountKey(incarnation: record.origin.incarnation, name: names.names[$0]) }
-        }.sorted()
-        sortedKeys = keys
-        return keys
+    /// Whether the link sends notifications of this name.
+    private mutating func isSent(_ name: Int, on link: Int) -> Bool {
+        if name < links[link].sends.count, case let known = links[link].sends[name], known != 0 { return known == 2 }
+        let text = names.names[name]
+        let isSent =
+            links[link].configuration.sends.matches(text) && links[link].peer?.accepts.matches(text) == true
+        while links[link].sends.count <= name { links[link].sends.append(0) }
+        links[link].sends[name] = isSent ? 2 : 1
+        return isSent
     }
 
-    private func isSent(_ name: LinkName, on link: Int) -> Bool {
-        links[link].configuration.sends.matches(name) && links[link].peer?.accepts.matches(name) == true
-    }
-
-    private mutating func answer(_ question: (number: UInt32, isFirst: Bool, after: AccountKey?), _ link: Int)
-        -> Accounts
-    {
-        let keys = keys()
+    private mutating func answer(_ question: (number: UInt32, isFirst: Bool, from: UInt64), _ link: Int) -> Accounts {
         var states: [AccountState] = []
-        var next: AccountKey?
-        var (low, high) = (0, keys.count)
-        if let after = question.after {
-            while low < high {
-                let middle = (low + high) / 2
-                if keys[middle] > after { high = middle } else { low = middle + 1 }
-            }
-        }
-        for (at, key) in keys[low...].enumerated() {
-            if states.count >= limits.chunk || at >= 8 * limits.chunk {
-                next = keys[low + at - 1]
-                break
-            }
-            guard let origin = originNumbers[key.incarnation], let name = names.number(of: key.name),
-                let account = origins[origin].accounts[name], isSent(key.name, on: link)
-            else { continue }
+        var at = Int(min(question.from, UInt64(accounts.count)))
+        let stop = min(accounts.count, at + 8 * limits.chunk)
+        while at < stop, states.count < limits.chunk {
+            let (origin, name) = (accounts.records[at].origin, accounts.records[at].name)
+            let account = accounts[at]
+            at += 1
+            guard isSent(name, on: link) else { continue }
             let value = retained[name]
             states.append(
                 AccountState(
                     mark: Mark(
-                        origin: origins[origin].origin, name: key.name, sequence: account.sequence,
+                        origin: origins[origin].origin, name: names.names[name], sequence: account.sequence,
                         count: account.count, base: account.base, unsure: account.unsure),
                     version: value?.origin == origin ? value?.version : nil))
         }
-        // Accounts may count posts that this relay has not read again: those are not sent yet.
-        let isSettled = links[link].scanned == cursor && ownPosts.isEmpty && outstanding == nil
         return Accounts(
-            number: question.number, states: states, next: next,
-            place: question.isFirst ? cursor : links[link].tail,
-            settledRound: isSettled ? links[link].peerRound : 0, generation: generation &+ links[link].generation)
+            number: question.number, states: states, next: at < accounts.count ? UInt64(at) : 0,
+            place: question.isFirst ? cursor : answerPlace(link), generation: generation(of: link))
+    }
+
+    /// Invariant A5: each notification that the accounts count has a smaller place, unless it is lost.
+    private mutating func answerPlace(_ link: Int) -> UInt64 {
+        // Accounts count posts that this relay has not read again.
+        let place = max(cursor, ownPosts.last.map { $0.position + 1 } ?? 0)
+        // All up to there was sent: nothing behind the last item is for this link.
+        if links[link].peerRound != 0, links[link].scanned >= place { return links[link].tail }
+        links[link].promised = place
+        return place
     }
 
     /// The value of the first name that was asked for, if this center still has the version that its relay knows.
@@ -154,7 +167,7 @@ extension RelayCore {
         var left = pulled.names[...]
         defer { links[link].pulled = left.isEmpty ? nil : (pulled.number, Array(left)) }
         while let text = left.popFirst() {
-            guard isSent(text, on: link), let name = names.number(of: text), let known = retained[name] else {
+            guard let name = names.number(of: text), isSent(name, on: link), let known = retained[name] else {
                 continue
             }
             var content = Content()
@@ -162,7 +175,7 @@ extension RelayCore {
                 guard let value = ring.value(of: text), value.position == known.position else { continue }
                 content = value.content
             }
-            let account = origins[known.origin].accounts[name]
+            let account = accounts[known.origin, name]
             return .value(
                 number: pulled.number,
                 Item(
@@ -185,10 +198,6 @@ extension RelayCore {
                 isChanged = true
             } else if links[link].comparison?.isFirst != true, takeFromInbox(link) {
                 isChanged = true
-                // Acknowledges a half of the window at a time, and the end of the inbox.
-                if links[link].inbox.isEmpty || links[link].inbox.count % max(1, limits.window / 2) == 0 {
-                    links[link].beatAt = 0
-                }
             }
         }
         return isChanged
@@ -196,8 +205,8 @@ extension RelayCore {
 
     // MARK: - Items
 
-    /// The next items of a link, read in the ring: no queue holds them.
-    private mutating func items(_ link: Int, _ ring: some RingReading) -> Frame.Body? {
+    /// The next items of a link: those of the index, with the bytes of the log or of the ring.
+    private mutating func items(_ link: Int, _ ring: some RingReading) -> ItemFrame? {
         guard links[link].peerRound != 0, links[link].scanned < cursor else { return nil }
         if let removed = index.removedThrough, links[link].scanned <= removed {
             // The ring has gone round: what was lost shows in the counts, and in a comparison.
@@ -205,44 +214,93 @@ extension RelayCore {
                 links[link].generation += 1
             #endif
             links[link].scanned = removed + 1
+            links[link].scan = -1
         }
-        let after = links[link].tail
-        var items: [Item] = []
-        var bytes = 0
-        for record in index.from(links[link].scanned) {
-            guard links[link].unhandled.count < limits.window, items.count < limits.batch, bytes < limits.batchBytes
+        var at = links[link].scan
+        if at < index.first { at = index.number(from: links[link].scanned) }
+        let (end, before) = (index.end, (items: links[link].unhandled, bytes: links[link].unhandledBytes))
+        var writer: ItemWriter?
+        var last: UInt64 = 0
+        while at < end {
+            let (count, bytes) = (writer?.count ?? 0, writer?.bytes.count ?? 0)
+            guard before.items + count < limits.window, before.bytes + bytes < limits.windowBytes,
+                count < limits.batch, bytes < limits.batchBytes
             else { break }
-            links[link].scanned = record.position + 1
-            let text = names.names[record.name]
-            let peer = links[link].peer?.center.incarnation
-            guard record.link != link, origins[record.origin].origin.incarnation != peer else { continue }
-            guard isSent(text, on: link), let account = origins[record.origin].accounts[record.name]
-            else { continue }
-            guard let content = ring.content(at: record.position) else {
-                #if !MUTANT_LINK_LOSSES_UNNOTICED
-                    links[link].generation += 1
-                #endif
+            let record = index[at]
+            at += 1
+            let (origin, name) = (
+                accounts.records[Int(record.account)].origin, accounts.records[Int(record.account)].name
+            )
+            guard record.link != link, origin != links[link].peerOrigin, isSent(name, on: link) else {
+                links[link].scanned = record.position + 1
                 continue
             }
-            // The greeting has described this center.
-            var origin = origins[record.origin].origin
-            if record.origin == 0 || !links[link].described.insert(record.origin).inserted {
-                origin = Origin(incarnation: origin.incarnation)
+            let range = log.range(of: record.content)
+            var content: Content?
+            if range == nil {
+                content = ring.content(at: record.position)
+                guard content != nil else {
+                    #if !MUTANT_LINK_LOSSES_UNNOTICED
+                        links[link].generation += 1
+                    #endif
+                    links[link].scanned = record.position + 1
+                    continue
+                }
             }
-            items.append(
-                Item(
-                    place: record.position,
-                    mark: Mark(
-                        origin: origin, name: text, sequence: record.sequence,
-                        count: record.count, base: account.base, unsure: account.unsure),
-                    version: record.version, isCleared: record.isCleared, content: content))
-            bytes += content.payload.count
-            links[link].tail = record.position + 1
-            links[link].unhandled.append(record.position)
+            if writer == nil {
+                writer = ItemWriter(
+                    session: links[link].session, to: links[link].peerSession, round: links[link].peerRound,
+                    after: links[link].tail, capacity: capacity(link, number: at))
+            }
+            let (slot, definition) = slot(of: record, origin: origin, name: name, link)
+            writer!.begin(record, slot: slot, definition: definition)
+            if let range {
+                log.withBytes { writer!.body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+            } else {
+                content!.withView { writer!.body($0) }
+            }
+            last = record.position
+            links[link].scanned = last + 1
         }
-        if index.from(links[link].scanned).isEmpty { links[link].scanned = cursor }
-        guard !items.isEmpty else { return nil }
-        links[link].figures.sent += UInt64(items.count)
-        return .items(round: links[link].peerRound, after: after, items)
+        links[link].scan = at
+        if at == end { links[link].scanned = cursor }
+        if let frame = writer?.finish() {
+            links[link].tail = last + 1
+            links[link].sent.append(Link.SentFrame(last: last, count: frame.count, bytes: frame.bytes.count))
+            links[link].unhandled += frame.count
+            links[link].unhandledBytes += frame.bytes.count
+            links[link].figures.sent += UInt64(frame.count)
+            keepPromise(link)
+            return frame
+        }
+        keepPromise(link)
+        return nil
+    }
+
+    /// An answer named a place that the link has now passed. Without a further item, a beat says so.
+    private mutating func keepPromise(_ link: Int) {
+        guard links[link].promised != 0, links[link].scanned >= links[link].promised else { return }
+        if links[link].tail < links[link].promised { links[link].beatAt = 0 }
+        links[link].promised = 0
+    }
+
+    /// Room for a frame that begins with this record. Few records need little.
+    private func capacity(_ link: Int, number: Int) -> Int {
+        min(limits.batchBytes + 4096, (index.end - number + 1) * 160 + 1024)
+    }
+
+    private mutating func slot(of record: RingIndex.Record, origin: Int, name: Int, _ link: Int)
+        -> (slot: Int, definition: SlotDefinition?)
+    {
+        let (base, unsure) = (accounts[Int(record.account)].base, accounts[Int(record.account)].unsure)
+        let (slot, isNew) = links[link].slot(
+            of: Int(record.account), base: base, unsure: unsure, most: limits.table)
+        guard isNew else { return (slot, nil) }
+        // The greeting has described this center.
+        var described = origins[origin].origin
+        if origin == 0 || !links[link].described.insert(origin).inserted {
+            described = Origin(incarnation: described.incarnation)
+        }
+        return (slot, SlotDefinition(origin: described, name: names.names[name], base: base, unsure: unsure))
     }
 }

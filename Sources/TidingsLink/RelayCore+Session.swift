@@ -3,7 +3,7 @@
 extension RelayCore {
     /// The transport of a link is ready. `session`: a number other than 0 that no earlier session of this link had.
     package mutating func connected(_ link: Int, session: UInt64) {
-        links[link].resetFlows()
+        resetFlows(link)
         links[link].isConnected = true
         links[link].isWritable = true
         links[link].session = session
@@ -14,8 +14,14 @@ extension RelayCore {
     }
 
     package mutating func disconnected(_ link: Int) {
-        links[link].resetFlows()
+        resetFlows(link)
         links[link].isConnected = false
+    }
+
+    /// Everything of the peer's session but the place.
+    private mutating func resetFlows(_ link: Int) {
+        notePlace(link)
+        links[link].resetFlows()
     }
 
     /// Whether the transport takes further items at present. Control frames go out in any case.
@@ -28,7 +34,7 @@ extension RelayCore {
         now = max(now, time)
         for link in links.indices where links[link].isConnected && now - links[link].heardAt > limits.silence {
             links[link].heardAt = now
-            links[link].resetFlows()
+            resetFlows(link)
             links[link].peerSession = 0
             links[link].peer = nil
             links[link].greetAt = now
@@ -53,11 +59,11 @@ extension RelayCore {
         switch frame.body {
         case .greeting: break
         case .beat(let beat): take(beat, link)
-        case .items(let round, let after, let items): take(items, round: round, after: after, link)
-        case .ask(let number, let isFirst, let after): links[link].question = (number, isFirst, after)
+        case .items(let items): take(items, link)
+        case .ask(let number, let isFirst, let from): links[link].question = (number, isFirst, from)
         case .accounts(let accounts): take(accounts, link)
         case .pull(let number, let names): links[link].pulled = (number, names)
-        case .value(let number, let item): takeValue(item, number: number, link)
+        case .value(_, let item): takeValue(item, link)
         }
     }
 
@@ -81,7 +87,7 @@ extension RelayCore {
         }
         links[link].heardAt = now
         if links[link].peerSession != frame.session {
-            links[link].resetFlows()
+            resetFlows(link)
             links[link].peerSession = frame.session
             links[link].peer = greeting
             links[link].greetAt = now
@@ -98,7 +104,7 @@ extension RelayCore {
     private mutating func establish(_ link: Int) {
         guard !links[link].isEstablished, let peer = links[link].peer else { return }
         links[link].isEstablished = true
-        _ = originNumber(of: peer.center)
+        links[link].peerOrigin = originNumber(of: peer.center) ?? -1
         let own = links[link].configuration
         let isShared = own.sends.overlaps(peer.accepts) || peer.sends.overlaps(own.accepts)
         links[link].trouble = isShared ? nil : .noCommonName
@@ -127,15 +133,14 @@ extension RelayCore {
             if links[link].peerRound == 0 || ahead > 0 {
                 links[link].peerRound = beat.round
                 // A place beyond the end is the end.
-                let place = min(beat.received, cursor)
-                links[link].tail = place
-                links[link].scanned = place
-                links[link].unhandled = []
-                links[link].described = []
+                links[link].continueSending(at: min(beat.received, cursor))
             }
         } else {
-            let done = links[link].unhandled.prefix { $0 < beat.handled }.count
-            links[link].unhandled.removeFirst(done)
+            while let frame = links[link].sent.first, frame.last < beat.handled {
+                links[link].sent.removeFirst()
+                links[link].unhandled -= frame.count
+                links[link].unhandledBytes -= frame.bytes
+            }
         }
         // As receiver.
         links[link].peerGeneration = beat.generation
@@ -144,7 +149,7 @@ extension RelayCore {
             noticeGap(link)
         } else if beat.through > links[link].received {
             links[link].received = min(beat.through, LinkLimits.number)
-            if links[link].inbox.isEmpty, outstanding?.link != link { didHandle(link) }
+            if links[link].inbox.isEmpty { didHandle(link) }
         }
     }
 
@@ -157,16 +162,24 @@ extension RelayCore {
     mutating func didHandle(_ link: Int) {
         guard links[link].received != Beat.end else { return }
         links[link].handled = links[link].inbox.first?.place ?? links[link].received
+    }
+
+    /// Where the link goes on in a later session.
+    mutating func notePlace(_ link: Int) {
         // A first comparison that did not end has no place yet.
-        guard let peer = links[link].peer, links[link].comparison?.isFirst != true else { return }
+        guard links[link].isEstablished, let peer = links[link].peer, links[link].received != Beat.end,
+            links[link].comparison?.isFirst != true
+        else { return }
         places[PlaceKey(link: links[link].configuration.name, incarnation: peer.center.incarnation)] =
             links[link].handled
     }
 
     func beat(_ link: Int) -> Beat {
-        let link = links[link]
-        return Beat(
-            round: link.round, received: link.received, handled: link.handled, peerRound: link.peerRound,
-            tail: link.tail, through: max(link.tail, link.scanned), generation: generation &+ link.generation)
+        Beat(
+            round: links[link].round, received: links[link].received, handled: links[link].handled,
+            peerRound: links[link].peerRound, tail: links[link].tail,
+            through: max(links[link].tail, links[link].scanned), generation: generation(of: link))
     }
+
+    func generation(of link: Int) -> UInt64 { generation &+ links[link].generation }
 }

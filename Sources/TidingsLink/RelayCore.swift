@@ -10,8 +10,7 @@ package struct RelayCore: Sendable {
     var origins: [OriginRecord]
     var originNumbers: [UInt64: Int]
     var names = NameTable()
-    /// All accounts, sorted; `nil`: accounts were added since.
-    var sortedKeys: [AccountKey]?
+    var accounts = AccountTable()
     /// The count with which accounts of new names of this center begin.
     var ownBase: UInt64 = 0
 
@@ -23,8 +22,9 @@ package struct RelayCore: Sendable {
     /// The position that is read next.
     package private(set) var cursor: UInt64
     var index = RingIndex()
+    var log: ContentLog
     /// What this relay has posted after `cursor`.
-    var ownPosts: [(record: RingRecord, link: Int)] = []
+    var ownPosts = Queue<OwnPost>()
     var generation: UInt64 = 1
 
     var links: [Link]
@@ -54,9 +54,20 @@ package struct RelayCore: Sendable {
         var post: Post
         var origin: Int
         var name: Int
-        /// The account after the post; `nil` for a value.
-        var account: Account?
-        var item: Item
+        /// The number of the account; -1: the post begins it, or is a value.
+        var account: Int
+        /// The first item of the inbox. Otherwise it is a value.
+        var isItem: Bool
+    }
+
+    /// A post of this relay that it has not read.
+    struct OwnPost: Sendable {
+        var position: UInt64
+        var link: Int
+        var post: Post
+        var origin: Int
+        /// -1: a value.
+        var account: Int
     }
 
     /// A relay that begins at the end of its center: at `position`.
@@ -65,6 +76,7 @@ package struct RelayCore: Sendable {
     ) {
         self.limits = limits
         self.slots = slots
+        log = ContentLog(capacity: limits.log)
         self.links = links.map(Link.init)
         origins = [OriginRecord(origin: center)]
         originNumbers = [center.incarnation: 0]
@@ -91,8 +103,8 @@ package struct RelayCore: Sendable {
                 originNumbers[stored.origin.incarnation] = origins.count
                 origins.append(OriginRecord(origin: stored.origin))
             }
-            for (name, account) in stored.accounts {
-                origins[number].accounts[names.intern(name)] = account
+            for (name, account) in stored.accounts.sorted(by: { $0.key < $1.key }) {
+                accounts.set(account, origin: number, name: names.intern(name))
                 raiseFloor(number, account)
             }
         }
@@ -116,12 +128,10 @@ package struct RelayCore: Sendable {
     private mutating func becomeUncertain(_ oldest: UInt64) {
         let unknown = oldest - cursor
         #if !MUTANT_UNKNOWN_COUNTS_REUSED  // Found by: link 2041
-            for (name, account) in origins[0].accounts {
-                var account = account
-                account.count = account.count.adding(unknown)
-                account.unsure = account.count
-                account.sequence = max(account.sequence, oldest - 1)
-                origins[0].accounts[name] = account
+            for number in 0..<accounts.count where accounts.records[number].origin == 0 {
+                accounts[number].count = accounts[number].count.adding(unknown)
+                accounts[number].unsure = accounts[number].count
+                accounts[number].sequence = max(accounts[number].sequence, oldest - 1)
             }
             ownBase = ownBase.adding(unknown)
         #endif
@@ -142,26 +152,45 @@ package struct RelayCore: Sendable {
 
     var own: UInt64 { origins[0].origin.incarnation }
 
-    /// The number of an origin; `nil`: there are too many.
+    /// The number of an origin; `nil`: there are too many. A new one is stored before its first notification is posted.
     mutating func originNumber(of origin: Origin) -> Int? {
         if let number = originNumbers[origin.incarnation] {
-            if origins[number].origin.center.isEmpty, !origin.center.isEmpty { origins[number].origin = origin }
+            if origins[number].origin.center.isEmpty, !origin.center.isEmpty {
+                origins[number].origin = origin
+                needsCheckpoint = true
+            }
             return number
         }
         guard origins.count < limits.origins else { return nil }
         originNumbers[origin.incarnation] = origins.count
         origins.append(OriginRecord(origin: origin))
+        needsCheckpoint = true
         return origins.count - 1
     }
 
     mutating func nameNumber(of name: LinkName) -> Int? {
         if let number = names.number(of: name) { return number }
-        return names.names.count < limits.names ? names.intern(name) : nil
+        return names.count < limits.names ? names.intern(name) : nil
     }
 
-    mutating func setAccount(_ account: Account, origin: Int, name: Int) {
-        if origins[origin].accounts.updateValue(account, forKey: name) == nil { sortedKeys = nil }
+    /// The number of a name in this relay. It stays the same as long as the relay lives. `nil`: the name is not 1 to
+    /// 255 bytes of UTF-8 without NUL, or the relay knows too many.
+    package mutating func number(of name: LinkName) -> Int? {
+        name.isValid ? nameNumber(of: name) : nil
     }
+
+    /// The same for the bytes of a name. Fast for names that come again.
+    package mutating func number(of name: UnsafeRawBufferPointer) -> Int? {
+        if let number = names.recentNumber(of: name) { return number }
+        guard name.count <= LinkLimits.text, let text = String(validating: name, as: UTF8.self),
+            let number = number(of: LinkName(text))
+        else { return nil }
+        names.setRecent(number, of: name)
+        return number
+    }
+
+    /// The name with a number that this relay has given.
+    package func name(_ number: Int) -> LinkName { names.names[number] }
 
     /// The newest version of a name that this center has, or will have when its ring is read.
     func newest(_ name: Int) -> Version? {
@@ -178,17 +207,40 @@ package struct RelayCore: Sendable {
 
     // MARK: - Reading the center
 
-    /// The next notification of the ring that a link sends, posted here or by a relay.
-    package mutating func read(_ record: RingRecord) {
+    /// The next notification of the ring that a link sends. The relay's own posts need not be read.
+    ///
+    /// - Parameter content: the bytes, if they are at hand: the core copies them. `nil`: it asks for them when it needs
+    ///   them.
+    package mutating func read(_ record: RingRecord, _ content: ContentView? = nil) {
         guard record.position >= cursor else { return }
+        addOwnPosts(before: record.position)
         cursor = record.position + 1
-        var link = -1
-        while let post = ownPosts.first, post.record.position <= record.position {
-            if post.record.position == record.position { link = post.link }
+        if let post = ownPosts.first, post.position == record.position {
             ownPosts.removeFirst()
+            add(post)
+        } else {
+            add(record, content)
         }
-        add(record, link: link)
         didRead()
+    }
+
+    /// Everything before this position has been read, or is for no link, or was posted by this relay.
+    package mutating func readThrough(_ end: UInt64) {
+        guard end > cursor else { return }
+        addOwnPosts(before: end)
+        cursor = end
+        didRead()
+    }
+
+    /// True: this relay has posted at this position, and the core has not passed it. The driver need not read it.
+    package func isOwnPost(_ position: UInt64) -> Bool { ownPosts.contains { $0.position == position } }
+
+    private mutating func addOwnPosts(before end: UInt64) {
+        while let post = ownPosts.first, post.position < end {
+            ownPosts.removeFirst()
+            cursor = post.position + 1
+            add(post)
+        }
     }
 
     private mutating func didRead() {
@@ -196,32 +248,38 @@ package struct RelayCore: Sendable {
         if cursor - storedAt > slots / 4 { needsCheckpoint = true }
     }
 
-    private mutating func add(_ record: RingRecord, link: Int) {
-        guard record.name.isValid, let name = nameNumber(of: record.name) else { return }
-        if let relayed = record.relayed, relayed.isValue || relayed.mark.origin.incarnation != own {
-            addRelayed(record, relayed, name, link)
+    private mutating func add(_ record: RingRecord, _ content: ContentView?) {
+        guard record.name >= 0, record.name < names.count else { return }
+        if let relayed = record.relayed, relayed.isValue || relayed.incarnation != own {
+            addRelayed(record, relayed, content)
         } else {
-            addOwn(record, name)
+            addOwn(record, content)
         }
     }
 
     private func ownAccount(_ name: Int) -> Account {
-        origins[0].accounts[name] ?? Account(sequence: 0, count: ownBase, base: ownBase, unsure: ownBase)
+        accounts[0, name] ?? Account(sequence: 0, count: ownBase, base: ownBase, unsure: ownBase)
     }
 
-    private mutating func addOwn(_ record: RingRecord, _ name: Int) {
-        var account = ownAccount(name)
-        account.count += 1
-        account.sequence = record.position
-        setAccount(account, origin: 0, name: name)
+    private mutating func addOwn(_ record: RingRecord, _ content: ContentView?) {
+        let name = record.name
+        let number =
+            accounts.number(origin: 0, name: name) ?? accounts.set(ownAccount(name), origin: 0, name: name)
+        accounts[number].count += 1
+        accounts[number].sequence = record.position
         let version = record.isRetained ? ownVersion(record, name) : nil
         if let version {
             retained[name] = RetainedRecord(version: version, position: record.position, origin: 0)
         }
         index.append(
             RingIndex.Record(
-                position: record.position, origin: 0, name: name, sequence: record.position, count: account.count,
-                version: version, isCleared: record.isCleared, link: -1))
+                position: record.position, sequence: record.position, count: accounts[number].count,
+                date: version?.date ?? 0, content: log(content), account: Int32(number), link: -1,
+                hasVersion: version != nil, isCleared: record.isCleared))
+    }
+
+    private mutating func log(_ content: ContentView?) -> ContentLog.Place {
+        content.map { log.append($0) } ?? ContentLog.Place(offset: 0, count: 0)
     }
 
     /// `nil`: this relay has posted another value behind the record, before it read the record. No center needs to keep
@@ -247,43 +305,65 @@ package struct RelayCore: Sendable {
             isCleared: isCleared)
     }
 
-    private mutating func addRelayed(_ record: RingRecord, _ relayed: Relayed, _ name: Int, _ link: Int) {
-        guard let origin = originNumber(of: relayed.mark.origin) else { return }
-        let mark = relayed.mark
-        let known = origins[origin].accounts[name]
-        // After a restart: what the relay before this one had posted (invariant C1).
-        if origin != 0, known.map({ mark.sequence > $0.sequence }) ?? true {
-            var account = known ?? Account(sequence: 0, count: mark.base, base: mark.base)
-            account.sequence = mark.sequence
-            account.count = mark.count
-            account.unsure = mark.unsure
-            account.lost = relayed.lost
-            account.lostUnsure = relayed.lostUnsure
-            setAccount(account, origin: origin, name: name)
-            raiseFloor(origin, account)
+    /// What another relay has posted: after a restart, the relay before this one (invariant C1).
+    private mutating func addRelayed(_ record: RingRecord, _ relayed: Relayed, _ content: ContentView?) {
+        guard let origin = originNumber(of: Origin(incarnation: relayed.incarnation)) else { return }
+        if origin != 0, accounts[origin, record.name].map({ relayed.sequence > $0.sequence }) ?? true {
+            accounts.set(relayed.account, origin: origin, name: record.name)
+            raiseFloor(origin, relayed.account)
         }
-        if !relayed.isValue {
-            index.append(
-                RingIndex.Record(
-                    position: record.position, origin: origin, name: name, sequence: mark.sequence, count: mark.count,
-                    version: record.isRetained ? relayed.version : nil, isCleared: record.isCleared, link: link))
-        } else {
+        if relayed.isValue {
             generation += 1
+        } else if let number = accounts.number(origin: origin, name: record.name) {
+            append(
+                record.position, relayed, version: record.isRetained ? relayed.version : nil,
+                isCleared: record.isCleared, account: number, link: -1, log(content))
         }
-        guard record.isRetained, let version = relayed.version else { return }
-        ahead[name]?.removeAll { $0.position <= record.position }
+        if record.isRetained { keep(relayed.version, record.name, at: record.position, origin: origin) }
+    }
+
+    /// What this relay has posted.
+    private mutating func add(_ own: OwnPost) {
+        let post = own.post
+        if own.account < 0 {
+            generation += 1
+        } else {
+            let place =
+                links.count > 1
+                ? post.content.withView { log.append($0) } : ContentLog.Place(offset: 0, count: 0)
+            append(
+                own.position, post.relayed, version: post.relayed.version, isCleared: post.isCleared,
+                account: own.account, link: own.link, place)
+        }
+        if post.isRetained { keep(post.relayed.version, post.name, at: own.position, origin: own.origin) }
+    }
+
+    private mutating func append(
+        _ position: UInt64, _ relayed: Relayed, version: Version?, isCleared: Bool, account: Int, link: Int,
+        _ content: ContentLog.Place
+    ) {
+        index.append(
+            RingIndex.Record(
+                position: position, sequence: relayed.sequence, count: relayed.count, date: version?.date ?? 0,
+                content: content, account: Int32(account), link: Int32(link), hasVersion: version != nil,
+                isCleared: isCleared))
+    }
+
+    /// A retained post of a relay was read.
+    private mutating func keep(_ version: Version?, _ name: Int, at position: UInt64, origin: Int) {
+        guard let version else { return }
+        ahead[name]?.removeAll { $0.position <= position }
         if ahead[name]?.isEmpty == true { ahead[name] = nil }
         if retained[name].map({ version > $0.version }) ?? true {
-            retained[name] = RetainedRecord(version: version, position: record.position, origin: origin)
+            retained[name] = RetainedRecord(version: version, position: position, origin: origin)
         }
     }
 
     /// After a restart: everything that is in the ring, oldest first.
     package mutating func replay(_ records: [RingRecord]) {
         for record in records where record.isRetained && record.position >= cursor {
-            guard let version = record.relayed?.version, record.name.isValid, let name = nameNumber(of: record.name)
-            else { continue }
-            ahead[name, default: []].append((record.position, version))
+            guard let version = record.relayed?.version else { continue }
+            ahead[record.name, default: []].append((record.position, version))
         }
         indexAgain(records.prefix { $0.position < cursor })
         for record in records { read(record) }
@@ -294,49 +374,56 @@ package struct RelayCore: Sendable {
     /// gives each its count.
     private mutating func indexAgain(_ records: ArraySlice<RingRecord>) {
         index.begin(at: records.first?.position ?? cursor)
-        var counts = origins[0].accounts.mapValues(\.count)
+        var counts: [Int: UInt64] = [:]
+        for record in accounts.records where record.origin == 0 { counts[record.name] = record.account.count }
         let found = records.reversed().compactMap { record -> RingIndex.Record? in
-            guard record.name.isValid, let name = nameNumber(of: record.name) else { return nil }
+            let name = record.name
             // An older version of a name is not needed: its item is sent as an ordinary notification.
             let version = retained[name].flatMap {
                 record.isRetained && $0.position == record.position ? $0.version : nil
             }
-            if let relayed = record.relayed, relayed.isValue || relayed.mark.origin.incarnation != own {
-                guard !relayed.isValue, let origin = originNumber(of: relayed.mark.origin) else { return nil }
-                return RingIndex.Record(
-                    position: record.position, origin: origin, name: name, sequence: relayed.mark.sequence,
-                    count: relayed.mark.count, version: version, isCleared: record.isCleared, link: -1)
+            var found = RingIndex.Record(
+                position: record.position, sequence: record.position, count: 0, date: version?.date ?? 0,
+                content: ContentLog.Place(offset: 0, count: 0), account: -1, link: -1, hasVersion: version != nil,
+                isCleared: record.isCleared)
+            var origin = 0
+            if let relayed = record.relayed, relayed.isValue || relayed.incarnation != own {
+                guard !relayed.isValue, let known = originNumbers[relayed.incarnation] else { return nil }
+                origin = known
+                found.sequence = relayed.sequence
+                found.count = relayed.count
+            } else {
+                found.count = counts[name] ?? 0
+                counts[name] = found.count.reduced(by: 1)
             }
-            let count = counts[name] ?? 0
-            counts[name] = count.reduced(by: 1)
-            return RingIndex.Record(
-                position: record.position, origin: 0, name: name, sequence: record.position, count: count,
-                version: version, isCleared: record.isCleared, link: -1)
+            guard let number = accounts.number(origin: origin, name: name) else { return nil }
+            found.account = Int32(number)
+            return found
         }
         for record in found.reversed() { index.append(record) }
     }
 
     /// The ring was lapped before it was read. `counts`: how many notifications of each name were lost, from `cursor`
     /// up to and without `end`. They include those that this relay posted. The driver then calls `refresh`.
-    package mutating func missed(_ counts: [LinkName: UInt64], before end: UInt64) {
+    package mutating func missed(_ counts: [Int: UInt64], before end: UInt64) {
         guard end > cursor else { return }
         var counts = counts
         // Invariant A3: the relay knows the marks of its own posts.
-        while let post = ownPosts.first, post.record.position < end {
+        while let post = ownPosts.first, post.position < end {
             ownPosts.removeFirst()
-            cursor = post.record.position + 1
-            add(post.record, link: post.link)
+            cursor = post.position + 1
+            add(post)
             #if !MUTANT_OWN_POSTS_COUNT_AS_LOST  // Found by: link 30
-                counts[post.record.name] = counts[post.record.name]?.reduced(by: 1)
+                counts[post.post.name] = counts[post.post.name]?.reduced(by: 1)
             #endif
         }
         cursor = end
-        for (text, count) in counts where count > 0 && text.isValid {
-            guard let name = nameNumber(of: text) else { continue }
+        for (name, count) in counts.sorted(by: { $0.key < $1.key })
+        where count > 0 && name >= 0 && name < names.count {
             var account = ownAccount(name)
             account.count = min(account.count.adding(count), LinkLimits.number - 1)
             account.sequence = end - 1
-            setAccount(account, origin: 0, name: name)
+            accounts.set(account, origin: 0, name: name)
         }
         generation += 1
         didRead()
@@ -345,42 +432,44 @@ package struct RelayCore: Sendable {
     /// The retained values of the center: all of them. After a start, and after a loss.
     package mutating func refresh(_ values: [RingRecord], date: UInt64) {
         var present: Set<Int> = []
-        for value in values {
-            guard value.name.isValid, let name = nameNumber(of: value.name) else { continue }
+        for value in values where value.name >= 0 && value.name < names.count {
+            let name = value.name
             present.insert(name)
             guard value.position < cursor else { continue }
             if let known = retained[name], known.position >= value.position { continue }
             if let relayed = value.relayed {
-                guard let version = relayed.version, let origin = originNumber(of: relayed.mark.origin),
+                guard let version = relayed.version,
+                    let origin = originNumber(of: Origin(incarnation: relayed.incarnation)),
                     retained[name].map({ version > $0.version }) ?? true
                 else { continue }
                 retained[name] = RetainedRecord(version: version, position: value.position, origin: origin)
-                if origins[origin].accounts[name] == nil {
-                    let mark = relayed.mark
-                    setAccount(
-                        Account(sequence: version.sequence, count: mark.count, base: mark.count), origin: origin,
+                if accounts[origin, name] == nil {
+                    accounts.set(
+                        Account(sequence: version.sequence, count: relayed.count, base: relayed.count), origin: origin,
                         name: name)
                 }
             } else {
                 let version = candidate(
                     name, date: value.postedAt, sequence: value.position, isCleared: false)
-                retained[name] = RetainedRecord(version: version, position: value.position, origin: 0)
-                var account = ownAccount(name)
-                account.sequence = max(account.sequence, value.position)
-                setAccount(account, origin: 0, name: name)
+                keepOwn(version, name, at: value.position)
             }
             generation += 1
         }
-        for (name, known) in retained
+        for (name, known) in retained.sorted(by: { $0.key < $1.key })
         where !known.version.isCleared && known.position < cursor && ahead[name] == nil && !present.contains(name) {
             // The clear has left the ring, or is still to be read.
             let version = candidate(name, date: date, sequence: cursor.reduced(by: 1), isCleared: true)
-            retained[name] = RetainedRecord(version: version, position: cursor.reduced(by: 1), origin: 0)
-            var account = ownAccount(name)
-            account.sequence = max(account.sequence, version.sequence)
-            setAccount(account, origin: 0, name: name)
+            keepOwn(version, name, at: cursor.reduced(by: 1))
             generation += 1
         }
+    }
+
+    /// A value or a clear of this center whose notification was not read.
+    private mutating func keepOwn(_ version: Version, _ name: Int, at position: UInt64) {
+        retained[name] = RetainedRecord(version: version, position: position, origin: 0)
+        var account = ownAccount(name)
+        account.sequence = max(account.sequence, version.sequence)
+        accounts.set(account, origin: 0, name: name)
     }
 
     // MARK: - Posting
@@ -389,21 +478,25 @@ package struct RelayCore: Sendable {
     package mutating func posted(at position: UInt64) {
         guard let done = outstanding else { return }
         outstanding = nil
-        let record = RingRecord(
-            position: position, name: done.post.name, postedAt: done.post.content.postedAt,
-            isRetained: done.post.isRetained, isCleared: done.post.isCleared, relayed: done.post.relayed)
-        ownPosts.append((record, done.link))
+        var own = OwnPost(position: position, link: done.link, post: done.post, origin: done.origin, account: -1)
         if done.post.isRetained, let version = done.post.relayed.version {
             ahead[done.name, default: []].append((position, version))
         }
-        if let account = done.account {
-            setAccount(account, origin: done.origin, name: done.name)
-            let top = OriginRecord.Top(
-                sequence: max(account.sequence, origins[done.origin].top[links[done.link].group]?.sequence ?? 0),
-                link: done.link)
-            origins[done.origin].top[links[done.link].group] = top
+        if done.isItem {
+            let account = done.post.relayed.account
+            own.account = done.account
+            if done.account >= 0 {
+                accounts[done.account] = account
+            } else {
+                own.account = accounts.set(account, origin: done.origin, name: done.name)
+            }
+            origins[done.origin].setTop(links[done.link].group, sequence: account.sequence, link: done.link)
+            removeFromInbox(done.link, isCounted: true)
             didHandle(done.link)
         }
+        // Only another link sends it on.
+        if links.count == 1 { own.post.content = Content() }
+        ownPosts.append(own)
         links[done.link].figures.posted += 1
     }
 
@@ -412,12 +505,7 @@ package struct RelayCore: Sendable {
     package mutating func notPosted() {
         guard let failed = outstanding else { return }
         outstanding = nil
-        if failed.account != nil {
-            links[failed.link].inbox.insert(failed.item, at: 0)
-            links[failed.link].inboxBytes += failed.item.content.payload.count
-        } else {
-            links[failed.link].needsComparison = true
-        }
+        if !failed.isItem { links[failed.link].needsComparison = true }
     }
 
     /// The checkpoint that `next` returned is stored.
@@ -425,23 +513,17 @@ package struct RelayCore: Sendable {
         isStoring = false
     }
 
-    package func makeCheckpoint() -> Checkpoint {
-        Checkpoint(
-            position: cursor,
-            origins: origins.map { record in
-                Checkpoint.OriginAccounts(
-                    origin: record.origin,
-                    accounts: Dictionary(
-                        uniqueKeysWithValues: record.accounts.map { (names.names[$0.key], $0.value) }))
-            },
-            values: Dictionary(
-                uniqueKeysWithValues: retained.map { name, value in
-                    (
-                        names.names[name],
-                        Checkpoint.Value(
-                            version: value.version, position: value.position, origin: origins[value.origin].origin)
-                    )
-                }),
+    package mutating func makeCheckpoint() -> Checkpoint {
+        for link in links.indices { notePlace(link) }
+        var stored = origins.map { Checkpoint.OriginAccounts(origin: $0.origin, accounts: [:]) }
+        for record in accounts.records { stored[record.origin].accounts[names.names[record.name]] = record.account }
+        var values: [LinkName: Checkpoint.Value] = [:]
+        for (name, value) in retained {
+            values[names.names[name]] = Checkpoint.Value(
+                version: value.version, position: value.position, origin: origins[value.origin].origin)
+        }
+        return Checkpoint(
+            position: cursor, origins: stored, values: values,
             places: places.map {
                 Checkpoint.LinkPlace(link: $0.key.link, incarnation: $0.key.incarnation, place: $0.value)
             },
@@ -459,7 +541,7 @@ package struct RelayCore: Sendable {
 
     package func account(of incarnation: UInt64, name: LinkName) -> Account? {
         guard let origin = originNumbers[incarnation], let name = names.number(of: name) else { return nil }
-        return origins[origin].accounts[name]
+        return accounts[origin, name]
     }
 
     /// `nil`: the link works, or its peer has not been heard.

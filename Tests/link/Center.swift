@@ -21,8 +21,19 @@ struct Random {
 }
 
 struct Posted {
-    var record: RingRecord
+    var position: UInt64
+    var name: LinkName
+    var isRetained: Bool
+    var isCleared: Bool
+    var relayed: Relayed?
     var content: Content
+
+    /// As a relay reads it: names are numbers of that relay.
+    func record(_ relay: inout RelayCore) -> RingRecord {
+        RingRecord(
+            position: position, name: relay.number(of: name) ?? -1, postedAt: content.postedAt, isRetained: isRetained,
+            isCleared: isCleared, relayed: relayed)
+    }
 }
 
 struct SimulatedCenter: RingReading {
@@ -50,9 +61,7 @@ struct SimulatedCenter: RingReading {
         let position = end
         history.append(
             Posted(
-                record: RingRecord(
-                    position: position, name: name, postedAt: content.postedAt, isRetained: isRetained,
-                    isCleared: isCleared, relayed: relayed),
+                position: position, name: name, isRetained: isRetained, isCleared: isCleared, relayed: relayed,
                 content: content))
         if isRetained { values[name] = isCleared ? nil : Int(position) }
         if relayed == nil { own[name, default: 0] += 1 }
@@ -67,16 +76,42 @@ struct SimulatedCenter: RingReading {
         values[name].map { (UInt64($0), history[$0].content) }
     }
 
-    var retained: [RingRecord] { values.values.map { history[$0].record } }
+    func retained(_ relay: inout RelayCore) -> [RingRecord] {
+        values.values.sorted().map { history[$0].record(&relay) }
+    }
 
     func records(from position: UInt64) -> ArraySlice<Posted> {
         history[Int(min(position, end))...]
     }
 
     /// What an observer at `position` has missed, by name.
-    func missed(from position: UInt64) -> [LinkName: UInt64] {
-        var counts: [LinkName: UInt64] = [:]
-        for posted in history[Int(position)..<Int(oldest)] { counts[posted.record.name, default: 0] += 1 }
+    func missed(from position: UInt64, _ relay: inout RelayCore) -> [Int: UInt64] {
+        var counts: [Int: UInt64] = [:]
+        for posted in history[Int(position)..<Int(oldest)] {
+            if let name = relay.number(of: posted.name) { counts[name, default: 0] += 1 }
+        }
         return counts
+    }
+
+    /// Lets a relay read up to `most` notifications, as a driver does.
+    ///
+    /// - Parameter ownAreRead: the observer delivers the relay's own posts, too.
+    func read(_ relay: inout RelayCore, most: Int = .max, date: UInt64, ownAreRead: Bool, hasContents: Bool = true) {
+        if relay.cursor < oldest {
+            relay.missed(missed(from: relay.cursor, &relay), before: oldest)
+            relay.refresh(retained(&relay), date: date)
+        }
+        var end = relay.cursor
+        for posted in records(from: relay.cursor).prefix(most) {
+            end = posted.position + 1
+            if !ownAreRead, relay.isOwnPost(posted.position) { continue }
+            let record = posted.record(&relay)
+            if hasContents {
+                posted.content.withView { relay.read(record, $0) }
+            } else {
+                relay.read(record)
+            }
+        }
+        relay.readThrough(end)
     }
 }

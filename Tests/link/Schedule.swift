@@ -20,6 +20,8 @@ struct Schedule {
         var frames: [[Frame]] = [[], []]
     }
 
+    struct AccountKey: Hashable { var origin: Int, name: Int, sequence: UInt64 }
+
     let seed: UInt64
     var random: Random
     let topology: Topology
@@ -29,7 +31,8 @@ struct Schedule {
     let isEarly: Bool
     /// No ring is lapped, so nothing may be lost.
     let isRoomy: Bool
-    let checksCoding: Bool
+    /// The relays' observers deliver their own posts, too.
+    let ownAreRead: Bool
     /// Frames are changed on their way, as a peer could send them. Then the relays must only go on.
     let isHostile: Bool
     var centers: [SimulatedCenter] = []
@@ -52,7 +55,7 @@ struct Schedule {
     var delivered: [[[UInt64]]]
     var values = 0
     /// [receiver]: which notifications came as values.
-    var cameAsValue: [Set<Mark>] = []
+    var cameAsValue: [Set<AccountKey>] = []
 
     init(seed: UInt64, isHostile: Bool) {
         self.seed = seed
@@ -62,7 +65,6 @@ struct Schedule {
         isMixed = random.chance(10)
         isEarly = random.chance(50)
         isRoomy = random.chance(40)
-        checksCoding = random.chance(10)
         let pairs: [(Int, Int)] =
             switch topology {
             case .pair: [(0, 1)]
@@ -92,6 +94,9 @@ struct Schedule {
         limits.batch = 1 + random.below(4)
         limits.inbox = 1 + random.below(6)
         limits.chunk = 1 + random.below(4)
+        limits.table = 1 + random.below(4)
+        limits.log = [64, 256, 1024][random.below(3)]
+        ownAreRead = random.chance(30)
         self.limits = limits
         latest = .init(repeating: .init(repeating: -1, count: count), count: count)
         latestOfName = .init(
@@ -122,7 +127,7 @@ struct Schedule {
             core = RelayCore(
                 checkpoint: checkpoint, oldest: center.oldest, slots: center.slots, links: configurations[number],
                 limits: limits)
-            core.replay(center.records(from: center.oldest).map(\.record))
+            core.replay(center.records(from: center.oldest).map { $0.record(&core) })
         } else {
             core = RelayCore(
                 center: center.origin, slots: center.slots, links: configurations[number], position: center.end,
@@ -135,7 +140,7 @@ struct Schedule {
         }
         trace("\(time) start \(number) at \(core.cursor) of \(center.oldest)..<\(center.end)")
         core.advance(to: time)
-        core.refresh(center.retained, date: clock(number))
+        core.refresh(center.retained(&core), date: clock(number))
         relays[number] = core
         for (wire, link) in wires.enumerated() where link.isUp { connect(wire) }
     }
@@ -212,44 +217,45 @@ struct Schedule {
     }
 
     mutating func read(_ number: Int, most: Int) {
-        let center = centers[number]
-        if relays[number]!.cursor < center.oldest {
-            relays[number]!.missed(center.missed(from: relays[number]!.cursor), before: center.oldest)
-            relays[number]!.refresh(center.retained, date: clock(number))
-        }
-        for posted in center.records(from: relays[number]!.cursor).prefix(most) { relays[number]!.read(posted.record) }
+        centers[number].read(
+            &relays[number]!, most: most, date: clock(number), ownAreRead: ownAreRead, hasContents: random.chance(80))
     }
 
     mutating func take(_ post: Post, at number: Int) throws {
+        let text = relays[number]!.name(post.name)
         if isHostile {
             let position = centers[number].post(
-                post.name, post.content, isRetained: post.isRetained, isCleared: post.isCleared, relayed: post.relayed)
+                text, post.content, isRetained: post.isRetained, isCleared: post.isCleared, relayed: post.relayed)
             relays[number]!.posted(at: position)
             return
         }
-        let mark = post.relayed.mark
-        let origin = Int(mark.origin.incarnation) - 100
-        guard let name = names.firstIndex(of: mark.name), centers.indices.contains(origin), mark.name == post.name
-        else {
+        let mark = post.relayed
+        let origin = Int(mark.incarnation) - 100
+        guard let name = names.firstIndex(of: text), centers.indices.contains(origin) else {
             throw Failure("center \(number) is to post what no center has: \(post)")
         }
         let sequence = Int64(mark.sequence)
-        guard mark.origin == centers[origin].origin else { throw Failure("an origin without its center: \(post)") }
+        guard centers[number].checkpoint?.origins.contains(where: { $0.origin == centers[origin].origin }) == true else {
+            throw Failure("an origin that is not stored: \(post)")
+        }
+        guard mark.lostAt <= centers[number].end else {
+            throw Failure("a loss that became known later: \(post)")
+        }
         if post.relayed.isValue {
             values += 1
             let value = post.relayed.version?.sequence ?? 0
-            cameAsValue[number].insert(Mark(origin: mark.origin, name: mark.name, sequence: value, count: 0))
+            cameAsValue[number].insert(AccountKey(origin: origin, name: name, sequence: value))
             guard post.isRetained else { throw Failure("a value is not retained: \(post)") }
         } else {
             guard origin != number else { throw Failure("center \(number) receives its own notification #\(sequence)") }
             guard latestOfName[number][origin][name] < sequence || isUncertain && isCyclic else {
                 throw Failure(
-                    "center \(number) posts #\(sequence) of center \(origin), name \(mark.name.text), "
+                    "center \(number) posts #\(sequence) of center \(origin), name \(text.text), "
                         + "after #\(latestOfName[number][origin][name])"
                 )
             }
             let isTwice = cameAsValue[number].contains(
-                Mark(origin: mark.origin, name: mark.name, sequence: mark.sequence, count: 0))
+                AccountKey(origin: origin, name: name, sequence: mark.sequence))
             guard !isTwice || isUncertain || isCyclic else {
                 throw Failure("center \(number) posts #\(sequence) of center \(origin) as a value and again")
             }
@@ -260,15 +266,15 @@ struct Schedule {
             }
             latest[number][origin] = max(latest[number][origin], sequence)
             guard Int(sequence) < centers[origin].history.count,
-                case let posted = centers[origin].history[Int(sequence)], posted.record.name == mark.name,
-                posted.record.relayed == nil, posted.content == post.content
+                case let posted = centers[origin].history[Int(sequence)], posted.name == text,
+                posted.relayed == nil, posted.content == post.content
             else { throw Failure("center \(number) posts what center \(origin) never posted: \(post)") }
             delivered[number][origin][name] += 1
         }
         let position = centers[number].post(
-            post.name, post.content, isRetained: post.isRetained, isCleared: post.isCleared, relayed: post.relayed)
+            text, post.content, isRetained: post.isRetained, isCleared: post.isCleared, relayed: post.relayed)
         trace(
-            "\(time) center \(number) #\(position) has \(mark.line) lost \(post.relayed.lost)"
+            "\(time) center \(number) #\(position) has \(origin)#\(sequence) \(text.text) count \(mark.count) lost \(post.relayed.lost)"
                 + (post.relayed.isValue ? " value" : "") + (post.isCleared ? " cleared" : "")
                 + (post.isRetained ? " retained" : "")
         )
@@ -291,12 +297,11 @@ struct Schedule {
         var frame = keep ? wires[wire].frames[at][index] : wires[wire].frames[at].remove(at: index)
         guard relays[end.center] != nil else { return }
         relays[end.center]!.advance(to: time)
-        if checksCoding {
-            let bytes = FrameCoding.encode(frame)
-            guard let decoded = FrameCoding.decode(bytes, limits: limits), decoded == frame else {
-                throw Failure("a frame changes on its way: \(frame)")
-            }
+        // Frames of items are bytes alone until they are decoded.
+        guard let decoded = FrameCoding.decode(FrameCoding.encode(frame), limits: limits), decoded == frame else {
+            throw Failure("a frame changes on its way: \(frame)")
         }
+        frame = decoded
         if isHostile, random.chance(30) {
             guard let changed = change(frame) else { return }
             frame = changed

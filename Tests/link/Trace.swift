@@ -27,13 +27,18 @@ extension Frame {
             "beat: round \(beat.round) received \(beat.received) handled \(beat.handled); "
                 + "peer's round \(beat.peerRound) tail \(beat.tail) through \(beat.through) "
                 + "generation \(beat.generation)"
-        case .items(let round, let after, let items):
-            "items: round \(round) after \(after): "
-                + items.map { "at \($0.place) \($0.mark.line)" }.joined(separator: ", ")
-        case .ask(let number, let isFirst, let after):
-            "ask \(number)\(isFirst ? ", first," : "") after \(after?.name.text ?? "nothing")"
+        case .items(let frame):
+            "items: round \(frame.round) after \(frame.after): "
+                + frame.items.map { item in
+                    let name = item.definition >= 0 ? frame.definitions[Int(item.definition)] : nil
+                    return "at \(item.place) #\(item.sequence) slot \(item.slot)"
+                        + (name.map { " = \($0.name.text) of \($0.origin.incarnation - 100)" } ?? "")
+                        + " count \(item.count)"
+                }.joined(separator: ", ")
+        case .ask(let number, let isFirst, let from):
+            "ask \(number)\(isFirst ? ", first," : "") from \(from)"
         case .accounts(let accounts):
-            "accounts \(accounts.number) place \(accounts.place) settled \(accounts.settledRound): "
+            "accounts \(accounts.number) place \(accounts.place) next \(accounts.next): "
                 + accounts.states.map(\.line).joined(separator: ", ")
         case .pull(let number, let names): "pull \(number) \(names.map(\.text))"
         case .value(let number, let item): "value \(number) \(item.mark.line)"

@@ -77,8 +77,8 @@ final class Host: @unchecked Sendable {
         if let checkpoint = center.checkpoint {
             var core = RelayCore(
                 checkpoint: checkpoint, oldest: center.oldest, slots: center.slots, links: [link], limits: limits)
-            core.replay(center.records(from: center.oldest).map(\.record))
-            core.refresh(center.retained, date: 0)
+            core.replay(center.records(from: center.oldest).map { $0.record(&core) })
+            core.refresh(center.retained(&core), date: 0)
             self.core = core
         } else {
             core = RelayCore(
@@ -143,7 +143,7 @@ final class Host: @unchecked Sendable {
     }
 
     /// The notifications of others in this center, without values of comparisons.
-    var counted: UInt64 { UInt64(center.records(from: 0).filter { $0.record.relayed?.isValue == false }.count) }
+    var counted: UInt64 { UInt64(center.records(from: 0).filter { $0.relayed?.isValue == false }.count) }
 
     var isUp: Bool { core?.peer(ofLink: 0) != nil }
 
@@ -163,11 +163,7 @@ final class Host: @unchecked Sendable {
                 }
             }
             events.removeAll(keepingCapacity: true)
-            if core!.cursor < center.oldest {
-                core!.missed(center.missed(from: core!.cursor), before: center.oldest)
-                core!.refresh(center.retained, date: 0)
-            }
-            for posted in center.records(from: core!.cursor) { core!.read(posted.record) }
+            center.read(&core!, date: 0, ownAreRead: false)
             var isBusy = false
             while events.isEmpty, let output = core!.next(center) {
                 switch output {
@@ -176,10 +172,9 @@ final class Host: @unchecked Sendable {
                     core!.stored()
                 case .post(let post):
                     let position = center.post(
-                        post.name, post.content, isRetained: post.isRetained, isCleared: post.isCleared,
+                        core!.name(post.name), post.content, isRetained: post.isRetained, isCleared: post.isCleared,
                         relayed: post.relayed)
                     core!.posted(at: position)
-                    for posted in center.records(from: core!.cursor) { core!.read(posted.record) }
                     arrived += 1
                     arrivedAt = nanoseconds()
                     onArrival?(post)

@@ -1,0 +1,57 @@
+// Numbers for names: the tables of a relay use them. A number stays with its name as long as the relay lives.
+
+struct NameTable: Sendable {
+    private(set) var names: [LinkName] = []
+    private var numbers: [LinkName: Int] = [:]
+    /// The bytes of all names, one after the other, and where each ends.
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+    /// Numbers that were asked for lately, by a cheap hash: -1: none. `numbers` decides, with a hash that a peer can't
+    /// predict.
+    private var recent: [Int32] = []
+    private static let recentCount = 1024
+
+    var count: Int { names.count }
+
+    func number(of name: LinkName) -> Int? { numbers[name] }
+
+    mutating func intern(_ name: LinkName) -> Int {
+        if let number = numbers[name] { return number }
+        names.append(name)
+        numbers[name] = names.count - 1
+        bytes.append(contentsOf: name.text.utf8)
+        ends.append(bytes.count)
+        return names.count - 1
+    }
+
+    /// The number of a name that was asked for lately.
+    func recentNumber(of name: UnsafeRawBufferPointer) -> Int? {
+        guard !recent.isEmpty, case let number = Int(recent[place(of: name)]), number >= 0 else { return nil }
+        let start = number == 0 ? 0 : ends[number - 1]
+        guard ends[number] - start == name.count else { return nil }
+        let isEqual = bytes.withUnsafeBytes { bytes in
+            UnsafeRawBufferPointer(rebasing: bytes[start..<(start + name.count)]).elementsEqual(name)
+        }
+        return isEqual ? number : nil
+    }
+
+    mutating func setRecent(_ number: Int, of name: UnsafeRawBufferPointer) {
+        if recent.isEmpty { recent = [Int32](repeating: -1, count: Self.recentCount) }
+        recent[place(of: name)] = Int32(number)
+    }
+
+    private func place(of name: UnsafeRawBufferPointer) -> Int {
+        var hash = UInt64(truncatingIfNeeded: name.count)
+        var at = 0
+        while at + 8 <= name.count {
+            hash = (hash ^ name.loadUnaligned(fromByteOffset: at, as: UInt64.self)) &* 0x9E37_79B9_7F4A_7C15
+            hash ^= hash >> 29
+            at += 8
+        }
+        while at < name.count {
+            hash = (hash ^ UInt64(name[at])) &* 0x9E37_79B9_7F4A_7C15
+            at += 1
+        }
+        return Int(truncatingIfNeeded: hash >> 40) & (Self.recentCount - 1)
+    }
+}
