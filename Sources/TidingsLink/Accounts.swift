@@ -16,6 +16,8 @@ package struct Account: Hashable, Sendable {
     package var unsure: UInt64 = 0
     /// The position of this center at which the latest loss became known; 0: there was none.
     package var lostAt: UInt64 = 0
+    /// `lost` before that position.
+    package var lostBefore: UInt64 = 0
 
     package init(sequence: UInt64, count: UInt64, base: UInt64, unsure: UInt64 = 0) {
         self.sequence = sequence
@@ -27,11 +29,16 @@ package struct Account: Hashable, Sendable {
     /// Advances to a notification that this relay will not get any more, or to the one before it.
     mutating func lose(through count: UInt64, sequence: UInt64, isUnsure: Bool, at position: UInt64) {
         guard count > self.count else { return }
-        lost = lost.adding(count - self.count)
+        addLoss(count - self.count, at: position)
         if isUnsure { lostUnsure = lostUnsure.adding(count - self.count) }
-        lostAt = position
         self.count = count
         self.sequence = max(self.sequence, sequence)
+    }
+
+    mutating func addLoss(_ number: UInt64, at position: UInt64) {
+        if lost == 0 || lostAt != position { lostBefore = lost }
+        lost = lost.adding(number)
+        lostAt = position
     }
 }
 

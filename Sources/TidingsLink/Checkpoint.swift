@@ -6,12 +6,23 @@ package struct Checkpoint: Hashable, Sendable {
     package struct OriginAccounts: Hashable, Sendable {
         package var origin: Origin
         package var accounts: [LinkName: Account]
+
+        package init(origin: Origin, accounts: [LinkName: Account]) {
+            self.origin = origin
+            self.accounts = accounts
+        }
     }
 
     package struct Value: Hashable, Sendable {
         package var version: Version
         package var position: UInt64
         package var origin: Origin
+
+        package init(version: Version, position: UInt64, origin: Origin) {
+            self.version = version
+            self.position = position
+            self.origin = origin
+        }
     }
 
     /// Where a link goes on in its peer's ring.
@@ -19,6 +30,12 @@ package struct Checkpoint: Hashable, Sendable {
         package var link: String
         package var incarnation: UInt64
         package var place: UInt64
+
+        package init(link: String, incarnation: UInt64, place: UInt64) {
+            self.link = link
+            self.incarnation = incarnation
+            self.place = place
+        }
     }
 
     /// Where the next relay begins to read.
@@ -31,4 +48,16 @@ package struct Checkpoint: Hashable, Sendable {
     package var uncertain: [String]
     /// The count with which accounts of new names begin.
     package var ownBase: UInt64
+
+    package init(
+        position: UInt64, origins: [OriginAccounts], values: [LinkName: Value], places: [LinkPlace],
+        uncertain: [String], ownBase: UInt64
+    ) {
+        self.position = position
+        self.origins = origins
+        self.values = values
+        self.places = places
+        self.uncertain = uncertain
+        self.ownBase = ownBase
+    }
 }

@@ -117,7 +117,11 @@ struct ContentLog: Sendable {
         var offset: UInt64
         /// 0: the log never had the body.
         var count: Int
+        /// 0: it is not known.
+        var payloadCount: Int
     }
+
+    static let nowhere = Place(offset: 0, count: 0, payloadCount: 0)
 
     /// A power of two; empty until the first body.
     private var bytes: [UInt8] = []
@@ -133,7 +137,7 @@ struct ContentLog: Sendable {
 
     mutating func append(_ view: ContentView) -> Place {
         let most = view.encodedCount
-        guard most <= capacity / 2 else { return Place(offset: 0, count: 0) }
+        guard most <= capacity / 2 else { return Place(offset: 0, count: 0, payloadCount: view.payload.count) }
         if bytes.isEmpty { bytes = [UInt8](repeating: 0, count: capacity) }
         var at = Int(truncatingIfNeeded: end) & (capacity - 1)
         if at + most > capacity {
@@ -144,7 +148,7 @@ struct ContentLog: Sendable {
             ItemCoding.write(view, to: bytes.baseAddress! + at)
         }
         defer { end += UInt64(count) }
-        return Place(offset: end, count: count)
+        return Place(offset: end, count: count, payloadCount: view.payload.count)
     }
 
     /// `nil`: it was replaced.

@@ -127,14 +127,17 @@ package struct Greeting: Hashable, Sendable {
     package var version: UInt16
     package var link: String
     package var center: Origin
+    /// Bytes of the largest payload that the sender of the greeting accepts.
+    package var payload: UInt64
     /// The names that the sender of the greeting sends, and those that it accepts.
     package var sends: NameList
     package var accepts: NameList
 
-    package init(version: UInt16 = 1, link: String, center: Origin, sends: NameList, accepts: NameList) {
+    package init(version: UInt16 = 1, link: String, center: Origin, payload: UInt64, sends: NameList, accepts: NameList) {
         self.version = version
         self.link = link
         self.center = center
+        self.payload = payload
         self.sends = sends
         self.accepts = accepts
     }

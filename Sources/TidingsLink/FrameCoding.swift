@@ -21,6 +21,7 @@ package enum FrameCoding {
             output.number(UInt64(greeting.version))
             output.text(greeting.link)
             output.origin(greeting.center)
+            output.number(greeting.payload)
             output.list(greeting.sends)
             output.list(greeting.accepts)
         case .beat(let beat):
@@ -295,7 +296,7 @@ struct FrameInput {
             return .greeting(
                 Greeting(
                     version: UInt16(try number(below: 1 << 16)), link: try text(), center: try origin(),
-                    sends: try list(), accepts: try list()))
+                    payload: try number(), sends: try list(), accepts: try list()))
         case 2:
             let round = try number32()
             // The end is 0: `Beat.end` has no 62 bits.

@@ -8,9 +8,9 @@
 //     definition: incarnation 8, host, center, name, base, unsure
 //     body:  format 1, pid 4, uid 4, posted at 8, bytes of the subject 1, bytes of the payload, subject, payload
 //
-// A slot stands for an account of the sender. The flags say which of these fields an item has. An item whose place
-// comes before its definition in the order of items can't use it: the sender defines a slot in the first item of each
-// round that uses it, and again when the slot stands for another account, base or unsure.
+// The flags say which of these fields an item has. A slot stands for an account of the sender. The first item of a round
+// that uses a slot defines it. A later item defines it again if it stands for another account, base or unsure from then
+// on. The receiver applies definitions in the order of items, when it takes them out of its inbox.
 
 enum ItemFlags {
     static let defines: UInt8 = 1
@@ -58,6 +58,8 @@ package struct ItemFrame: Hashable, Sendable {
     /// two.
     package let after: UInt64
     package let count: Int
+    /// The place of the last item.
+    package let last: UInt64
     package let bytes: [UInt8]
     /// What the decoder has found; empty in a frame that this core has made.
     let items: [FramedItem]
@@ -150,7 +152,7 @@ struct ItemWriter {
     }
 
     /// Everything of an item but its body.
-    mutating func begin(_ record: RingIndex.Record, slot: Int, definition: SlotDefinition?) {
+    mutating func begin(_ record: RingIndex.Record, slot: Int, definition: SlotDefinition?, hasVersion: Bool) {
         withUnsafeTemporaryAllocation(byteCount: ItemCoding.mostBefore, alignment: 8) { buffer in
             let to = buffer.baseAddress!
             var flags: UInt8 = 0
@@ -175,7 +177,7 @@ struct ItemWriter {
                 at = ItemCoding.write(record.sequence, to: to, at: at)
             }
             at = ItemCoding.write(record.count, to: to, at: at)
-            if record.hasVersion {
+            if hasVersion {
                 flags |= ItemFlags.retained
                 to.storeBytes(of: record.date.littleEndian, toByteOffset: at, as: UInt64.self)
                 at += 8
@@ -201,7 +203,8 @@ struct ItemWriter {
     mutating func finish() -> ItemFrame {
         let number = UInt32(count).littleEndian
         bytes.withUnsafeMutableBytes { $0.storeBytes(of: number, toByteOffset: 30, as: UInt32.self) }
-        return ItemFrame(round: round, after: after, count: count, bytes: bytes, items: [], definitions: [])
+        return ItemFrame(round: round, after: after, count: count, last: covered - 1, bytes: bytes, items: [],
+            definitions: [])
     }
 }
 
@@ -256,6 +259,7 @@ extension FrameInput {
                     payloadCount: Int32(payloadCount), flags: flags))
         }
         return ItemFrame(
-            round: round, after: after, count: count, bytes: frame, items: items, definitions: definitions)
+            round: round, after: after, count: count, last: covered &- 1, bytes: frame, items: items,
+            definitions: definitions)
     }
 }

@@ -6,9 +6,13 @@ package struct LinkConfiguration: Hashable, Sendable {
     package var name: String
     package var sends: NameList
     package var accepts: NameList
+    /// Retained values are values at the other end, and are compared. False: they are ordinary notifications there, and
+    /// here.
+    package var retained: Bool
 
-    package init(name: String, sends: NameList, accepts: NameList) {
+    package init(name: String, sends: NameList, accepts: NameList, retained: Bool = true) {
         self.name = name
+        self.retained = retained
         self.sends = sends
         self.accepts = accepts
     }

@@ -42,12 +42,14 @@ package struct Relayed: Hashable, Sendable {
     package var lostUnsure: UInt64
     /// The position of this center at which the latest loss became known; 0: none was.
     package var lostAt: UInt64
+    /// `lost` before that position.
+    package var lostBefore: UInt64
     /// A value that a comparison brought: not counted as a notification.
     package var isValue: Bool
 
     package init(
         incarnation: UInt64, sequence: UInt64, count: UInt64, base: UInt64, unsure: UInt64, version: Version?,
-        lost: UInt64, lostUnsure: UInt64, lostAt: UInt64, isValue: Bool
+        lost: UInt64, lostUnsure: UInt64, lostAt: UInt64, lostBefore: UInt64, isValue: Bool
     ) {
         self.incarnation = incarnation
         self.sequence = sequence
@@ -58,6 +60,7 @@ package struct Relayed: Hashable, Sendable {
         self.lost = lost
         self.lostUnsure = lostUnsure
         self.lostAt = lostAt
+        self.lostBefore = lostBefore
         self.isValue = isValue
     }
 
@@ -66,7 +69,7 @@ package struct Relayed: Hashable, Sendable {
         self.init(
             incarnation: incarnation, sequence: account.sequence, count: account.count, base: account.base,
             unsure: account.unsure, version: version, lost: account.lost, lostUnsure: account.lostUnsure,
-            lostAt: account.lostAt, isValue: isValue)
+            lostAt: account.lostAt, lostBefore: account.lostBefore, isValue: isValue)
     }
 
     /// The account after this post.
@@ -75,6 +78,7 @@ package struct Relayed: Hashable, Sendable {
         account.lost = lost
         account.lostUnsure = lostUnsure
         account.lostAt = lostAt
+        account.lostBefore = lostBefore
         return account
     }
 }
@@ -96,7 +100,7 @@ package struct Post: Hashable, Sendable {
 package enum Output: Hashable, Sendable {
     /// Send the frame on this link. A frame that can't be sent may be dropped.
     case send(link: Int, Frame)
-    /// Post it, then call `posted(at:)` or `notPosted()`, and nothing else in between.
+    /// Post it, then call `posted(at:)`, `notPosted(until:)` or `discarded()`, and nothing else in between.
     case post(Post)
     /// Store this in the center, then call `stored()`. No further output comes before.
     case store(Checkpoint)

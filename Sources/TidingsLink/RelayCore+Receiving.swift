@@ -124,7 +124,7 @@ extension RelayCore {
         #endif
         let incarnation = origins[slot.origin].origin.incarnation
         var version: Version?
-        if item.hasVersion {
+        if item.hasVersion, links[link].configuration.retained {
             version = Version(
                 date: item.date, incarnation: incarnation, sequence: item.sequence, isCleared: item.isCleared)
         }
@@ -242,7 +242,7 @@ extension RelayCore {
             }
             if !isFirst { origins[origin].setKnown(in: links[link].group) }
         }
-        if let version = state.version, isNewer(version, name: name) {
+        if let version = state.version, links[link].configuration.retained, isNewer(version, name: name) {
             links[link].comparison?.wanted[name] = version
         }
     }

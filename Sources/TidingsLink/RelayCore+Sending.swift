@@ -24,7 +24,8 @@ extension RelayCore {
 
     /// When `next` may return something without a further input; `nil`: never. In the milliseconds of `advance`.
     package var deadline: UInt64? {
-        links.lazy.filter(\.isConnected).map { link in
+        let held = links.contains { !$0.inbox.isEmpty || $0.comparison?.answers.isEmpty == false } ? postsHeldUntil : nil
+        let earliest = links.lazy.filter(\.isConnected).map { link in
             var earliest = min(link.greetAt, link.heardAt + self.limits.silence + 1)
             guard link.isEstablished else { return earliest }
             earliest = min(earliest, link.beatAt, link.acknowledgeAt)
@@ -41,6 +42,8 @@ extension RelayCore {
             }
             return earliest
         }.min()
+        guard let held, held > now else { return earliest }
+        return min(earliest ?? held, held)
     }
 
     private func frame(_ body: Frame.Body, _ link: Int) -> Frame {
@@ -55,8 +58,8 @@ extension RelayCore {
             let configuration = links[link].configuration
             return .greeting(
                 Greeting(
-                    link: configuration.name, center: origins[0].origin, sends: configuration.sends,
-                    accepts: configuration.accepts))
+                    link: configuration.name, center: origins[0].origin, payload: UInt64(limits.payload),
+                    sends: configuration.sends, accepts: configuration.accepts))
         }
         guard links[link].isEstablished else { return nil }
         if let since = links[link].gapSince, now >= since + limits.repeatAfter {
@@ -143,7 +146,7 @@ extension RelayCore {
                     mark: Mark(
                         origin: origins[origin].origin, name: names.names[name], sequence: account.sequence,
                         count: account.count, base: account.base, unsure: account.unsure),
-                    version: value?.origin == origin ? value?.version : nil))
+                    version: value?.origin == origin && links[link].configuration.retained ? value?.version : nil))
         }
         return Accounts(
             number: question.number, states: states, next: at < accounts.count ? UInt64(at) : 0,
@@ -192,6 +195,7 @@ extension RelayCore {
 
     /// Takes one value or item of each link, until one is to be posted. False: there was none.
     private mutating func takeNext() -> Bool {
+        guard postsHeldUntil <= now else { return false }
         var isChanged = false
         for link in links.indices where outstanding == nil {
             if takeAnswer(link) {
@@ -218,7 +222,9 @@ extension RelayCore {
         }
         var at = links[link].scan
         if at < index.first { at = index.number(from: links[link].scanned) }
+        let hasVersions = links[link].configuration.retained
         let (end, before) = (index.end, (items: links[link].unhandled, bytes: links[link].unhandledBytes))
+        let most = Int(min(links[link].peer?.payload ?? 0, UInt64(limits.payload)))
         var writer: ItemWriter?
         var last: UInt64 = 0
         while at < end {
@@ -235,11 +241,12 @@ extension RelayCore {
                 links[link].scanned = record.position + 1
                 continue
             }
-            let range = log.range(of: record.content)
+            let range = record.content.payloadCount <= most ? log.range(of: record.content) : nil
             var content: Content?
             if range == nil {
-                content = ring.content(at: record.position)
-                guard content != nil else {
+                // What is too large for the peer is lost to it, as what has left the ring.
+                content = record.content.payloadCount <= most ? ring.content(at: record.position) : nil
+                guard content.map({ $0.payloadCount <= most }) == true else {
                     #if !MUTANT_LINK_LOSSES_UNNOTICED
                         links[link].generation += 1
                     #endif
@@ -253,7 +260,8 @@ extension RelayCore {
                     after: links[link].tail, capacity: capacity(link, number: at))
             }
             let (slot, definition) = slot(of: record, origin: origin, name: name, link)
-            writer!.begin(record, slot: slot, definition: definition)
+            writer!.begin(
+                record, slot: slot, definition: definition, hasVersion: record.hasVersion && hasVersions)
             if let range {
                 log.withBytes { writer!.body(UnsafeRawBufferPointer(rebasing: $0[range])) }
             } else {

@@ -36,6 +36,8 @@ package struct RelayCore: Sendable {
     var now: UInt64 = 0
     var needsCheckpoint = false
     var isStoring = false
+    /// No post before this time.
+    var postsHeldUntil: UInt64 = 0
     private var storedAt: UInt64
 
     struct Group: Hashable, Sendable {
@@ -279,7 +281,7 @@ package struct RelayCore: Sendable {
     }
 
     private mutating func log(_ content: ContentView?) -> ContentLog.Place {
-        content.map { log.append($0) } ?? ContentLog.Place(offset: 0, count: 0)
+        content.map { log.append($0) } ?? ContentLog.nowhere
     }
 
     /// `nil`: this relay has posted another value behind the record, before it read the record. No center needs to keep
@@ -330,7 +332,7 @@ package struct RelayCore: Sendable {
         } else {
             let place =
                 links.count > 1
-                ? post.content.withView { log.append($0) } : ContentLog.Place(offset: 0, count: 0)
+                ? post.content.withView { log.append($0) } : ContentLog.nowhere
             append(
                 own.position, post.relayed, version: post.relayed.version, isCleared: post.isCleared,
                 account: own.account, link: own.link, place)
@@ -384,7 +386,7 @@ package struct RelayCore: Sendable {
             }
             var found = RingIndex.Record(
                 position: record.position, sequence: record.position, count: 0, date: version?.date ?? 0,
-                content: ContentLog.Place(offset: 0, count: 0), account: -1, link: -1, hasVersion: version != nil,
+                content: ContentLog.nowhere, account: -1, link: -1, hasVersion: version != nil,
                 isCleared: record.isCleared)
             var origin = 0
             if let relayed = record.relayed, relayed.isValue || relayed.incarnation != own {
@@ -502,10 +504,27 @@ package struct RelayCore: Sendable {
 
     /// The post that `next` returned last failed for now. Its item is decided again: what was read meanwhile can make a
     /// value an older one.
-    package mutating func notPosted() {
+    ///
+    /// - Parameter time: `next` returns no post before this time of `advance`. Items still go out.
+    package mutating func notPosted(until time: UInt64 = 0) {
         guard let failed = outstanding else { return }
         outstanding = nil
+        postsHeldUntil = time
         if !failed.isItem { links[failed.link].needsComparison = true }
+    }
+
+    /// The post that `next` returned last can never succeed here. A notification counts as lost.
+    package mutating func discarded() {
+        guard let failed = outstanding else { return }
+        outstanding = nil
+        links[failed.link].figures.refused += 1
+        guard failed.isItem else { return }
+        var account = failed.post.relayed.account
+        account.addLoss(1, at: cursor)
+        accounts.set(account, origin: failed.origin, name: failed.name)
+        generation += 1
+        removeFromInbox(failed.link, isCounted: true)
+        didHandle(failed.link)
     }
 
     /// The checkpoint that `next` returned is stored.
@@ -551,4 +570,17 @@ package struct RelayCore: Sendable {
     package func peer(ofLink link: Int) -> Origin? { links[link].isEstablished ? links[link].peer?.center : nil }
 
     package func figures(ofLink link: Int) -> LinkFigures { links[link].figures }
+
+    /// The centers that this relay knows; the first is its own.
+    package var knownOrigins: [Origin] { origins.map(\.origin) }
+
+    /// How many notifications of other centers were lost on their way here, in all accounts.
+    package var lostInAll: UInt64 { accounts.records.reduce(0) { $1.origin == 0 ? $0 : $0.adding($1.account.lost) } }
+
+    /// Positions that were not looked at for this link, and items that were sent and that the peer has not handled. 0:
+    /// the link has no peer.
+    package func waiting(ofLink link: Int) -> (lag: UInt64, unacknowledged: Int) {
+        guard links[link].isEstablished, links[link].peerRound != 0 else { return (0, 0) }
+        return (cursor.reduced(by: links[link].scanned), links[link].unhandled)
+    }
 }

@@ -79,7 +79,7 @@ struct Schedule {
         var configurations = [[LinkConfiguration]](repeating: [], count: count)
         for (number, (left, right)) in pairs.enumerated() {
             let list = isMixed && random.chance(60) ? NameList(prefixes: [random.chance(50) ? "a" : "b"]) : NameList.all
-            let link = LinkConfiguration(name: "link-\(number)", sends: list, accepts: list)
+            let link = LinkConfiguration(name: "link-\(number)", sends: list, accepts: list, retained: !isMixed || random.chance(80))
             var ends = [End(center: left, link: configurations[left].count)]
             configurations[left].append(link)
             if left != right {
@@ -205,8 +205,13 @@ struct Schedule {
                 relays[number]!.stored()
             case .post(let post):
                 if random.chance(5) {
-                    relays[number]!.notPosted()
+                    relays[number]!.notPosted(until: random.chance(50) ? time + UInt64(random.below(300)) : 0)
                     return
+                }
+                // This center can't hold it.
+                if !isRoomy, !isMixed, !post.isRetained, random.chance(1) {
+                    relays[number]!.discarded()
+                    continue
                 }
                 try take(post, at: number)
                 if random.chance(1) { return crash(number) }
