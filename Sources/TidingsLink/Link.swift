@@ -212,6 +212,67 @@ struct Link: Sendable {
         described = []
     }
 
+    // MARK: - In place
+    //
+    // These are called for each notification. Each is `mutating` because a nonmutating read of an element of an array
+    // may copy the whole element.
+
+    /// Whether `RelayCore.control` has something to do.
+    mutating func isControlDue(_ now: UInt64, _ limits: LinkLimits, generation: UInt64) -> Bool {
+        guard isConnected else { return false }
+        guard isEstablished else { return greetAt <= now }
+        if greetAt <= now || beatAt <= now || acknowledgeAt <= now || pendingPlace <= handled { return true }
+        if generation &+ self.generation != toldGeneration && beatSentAt + limits.compare <= now { return true }
+        if gapSince != nil || question != nil || pulled != nil || isOverflown || comparison != nil { return true }
+        return (needsComparison || peerGeneration != comparedGeneration) && compareAt <= now
+    }
+
+    mutating func isSending() -> Bool { isEstablished && isWritable && peerRound != 0 }
+
+    mutating func hasAnswers() -> Bool { comparison?.answers.isEmpty == false }
+
+    /// Values or items wait to be posted.
+    mutating func hasWork() -> Bool { hasAnswers() || !inbox.isEmpty && comparison?.isFirst != true }
+
+    /// The first item of the inbox, and the place before which items only define slots.
+    mutating func firstItem() -> (item: FramedItem, from: UInt64)? {
+        if inbox.isEmpty { return nil }
+        return inbox.withFirst { ($0.frame.items[$0.next], $0.from) }
+    }
+
+    /// What the slot of an item stands for, and what the link has to do with it.
+    mutating func meaning(_ slot: Int) -> (slot: ReceivedSlot, group: Int, retained: Bool) {
+        (slot < table.count ? table[slot] : ReceivedSlot(), group, configuration.retained)
+    }
+
+    /// All before the first item of the inbox was handled.
+    mutating func didHandle() {
+        guard received != Beat.end else { return }
+        handled = inbox.isEmpty ? received : inbox.withFirst { $0.place }
+    }
+
+    /// The first item of the inbox is done.
+    mutating func removeFromInbox(_ limits: LinkLimits, isCounted: Bool) {
+        let bytes = inbox.withFirst { first -> Int in
+            first.next += 1
+            return first.next == first.end ? first.frame.bytes.count : -1
+        }
+        if bytes >= 0 {
+            inbox.removeFirst()
+            inboxBytes -= bytes
+            newlyHandledBytes += bytes
+        }
+        guard isCounted else { return }
+        inboxCount -= 1
+        newlyHandled += 1
+        // Acknowledges a quarter of the window at once, and fewer items a little later.
+        if newlyHandled >= max(1, limits.window / 4) || newlyHandledBytes >= limits.windowBytes / 4 {
+            beatAt = 0
+        } else if inboxCount == 0 {
+            acknowledgeAt = min(acknowledgeAt, beatSentAt + limits.acknowledge)
+        }
+    }
+
     /// The slot of an account, and whether it is to be defined.
     mutating func slot(of account: Int, base: UInt64, unsure: UInt64, most: Int) -> (slot: Int, isNew: Bool) {
         while slotOfAccount.count <= account { slotOfAccount.append(-1) }

@@ -9,7 +9,7 @@ struct NameTable: Sendable {
     /// Numbers that were asked for lately, by a cheap hash: -1: none. `numbers` decides, with a hash that a peer can't
     /// predict.
     private var recent: [Int32] = []
-    private static let recentCount = 1024
+    private var recentCount = 1024
 
     var count: Int { names.count }
 
@@ -21,6 +21,10 @@ struct NameTable: Sendable {
         numbers[name] = names.count - 1
         bytes.append(contentsOf: name.text.utf8)
         ends.append(bytes.count)
+        if names.count * 4 > recentCount, recentCount < 1 << 17 {
+            recentCount *= 2
+            recent = []
+        }
         return names.count - 1
     }
 
@@ -36,7 +40,7 @@ struct NameTable: Sendable {
     }
 
     mutating func setRecent(_ number: Int, of name: UnsafeRawBufferPointer) {
-        if recent.isEmpty { recent = [Int32](repeating: -1, count: Self.recentCount) }
+        if recent.isEmpty { recent = [Int32](repeating: -1, count: recentCount) }
         recent[place(of: name)] = Int32(number)
     }
 
@@ -52,6 +56,6 @@ struct NameTable: Sendable {
             hash = (hash ^ UInt64(name[at])) &* 0x9E37_79B9_7F4A_7C15
             at += 1
         }
-        return Int(truncatingIfNeeded: hash >> 40) & (Self.recentCount - 1)
+        return Int(truncatingIfNeeded: hash >> 40) & (recentCount - 1)
     }
 }

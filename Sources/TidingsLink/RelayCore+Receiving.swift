@@ -27,52 +27,29 @@ extension RelayCore {
     }
 
     /// Decides about items of the inbox, up to one that is to be posted. It stays in the inbox until it is posted.
-    /// False: the inbox is empty.
-    mutating func takeFromInbox(_ link: Int) -> Bool {
-        guard !links[link].inbox.isEmpty else { return false }
-        while let (frame, number, from) = links[link].inbox.first.map({ ($0.frame, $0.next, $0.from) }) {
-            let item = frame.items[number]
+    @inline(__always)
+    mutating func takeFromInbox(_ link: Int) -> Post? {
+        while let (item, from) = links[link].firstItem() {
             if item.definition >= 0 {
-                define(Int(item.slot), frame.definitions[Int(item.definition)], link)
-                if needsCheckpoint { return true }
+                define(item, link)
+                if needsCheckpoint { return nil }
             }
             if item.place < from {
-                removeFromInbox(link, isCounted: false)
-            } else if decide(item, frame, link) {
-                return true
+                links[link].removeFromInbox(limits, isCounted: false)
+            } else if let post = decide(item, link) {
+                return post
             } else {
-                removeFromInbox(link, isCounted: true)
-                didHandle(link)
+                links[link].removeFromInbox(limits, isCounted: true)
+                links[link].didHandle()
             }
         }
-        return true
-    }
-
-    mutating func removeFromInbox(_ link: Int, isCounted: Bool) {
-        let bytes = links[link].inbox.withFirst { first -> Int? in
-            first.next += 1
-            return first.next == first.end ? first.frame.bytes.count : nil
-        }
-        if let bytes {
-            links[link].inbox.removeFirst()
-            links[link].inboxBytes -= bytes
-            links[link].newlyHandledBytes += bytes
-        }
-        guard isCounted else { return }
-        links[link].inboxCount -= 1
-        links[link].newlyHandled += 1
-        // Acknowledges a quarter of the window at once, and fewer items a little later.
-        if links[link].newlyHandled >= max(1, limits.window / 4)
-            || links[link].newlyHandledBytes >= limits.windowBytes / 4
-        {
-            links[link].beatAt = 0
-        } else if links[link].inboxCount == 0 {
-            links[link].acknowledgeAt = min(links[link].acknowledgeAt, links[link].beatSentAt + limits.acknowledge)
-        }
+        return nil
     }
 
     /// What the items of this slot are about from here on.
-    private mutating func define(_ number: Int, _ definition: SlotDefinition, _ link: Int) {
+    private mutating func define(_ item: FramedItem, _ link: Int) {
+        let number = Int(item.slot)
+        let definition = links[link].inbox.withFirst { $0.frame.definitions[Int(item.definition)] }
         var slot = Link.ReceivedSlot(base: definition.base, unsure: definition.unsure)
         if links[link].configuration.accepts.matches(definition.name), let origin = originNumber(of: definition.origin),
             let name = nameNumber(of: definition.name)
@@ -85,25 +62,24 @@ extension RelayCore {
         links[link].table[number] = slot
     }
 
-    /// Whether the item is to be posted. False: nothing remains to be done.
-    private mutating func decide(_ item: FramedItem, _ frame: ItemFrame, _ link: Int) -> Bool {
-        let number = Int(item.slot)
-        guard number < links[link].table.count, links[link].table[number].name >= 0 else {
+    /// `nil`: the item is not posted.
+    @inline(__always)
+    private mutating func decide(_ item: FramedItem, _ link: Int) -> Post? {
+        var (slot, group, isRetaining) = links[link].meaning(Int(item.slot))
+        guard slot.name >= 0 else {
             links[link].figures.refused += 1
-            return false
+            return nil
         }
-        var slot = links[link].table[number]
         // Invariant L1: nothing comes back.
-        if slot.origin == 0 { return false }
+        if slot.origin == 0 { return nil }
         guard item.count > slot.base, Int(item.payloadCount) <= limits.payload else {
             links[link].figures.refused += 1
-            return false
+            return nil
         }
         if slot.account < 0, let account = accounts.number(origin: slot.origin, name: slot.name) {
             slot.account = account
-            links[link].table[number].account = account
+            links[link].table[Int(item.slot)].account = account
         }
-        let group = links[link].group
         if !origins[slot.origin].isKnown(in: group) { origins[slot.origin].setKnown(in: group) }
         // Invariant A4: an unknown account is owed from the sender's base on.
         var account =
@@ -124,7 +100,7 @@ extension RelayCore {
         #endif
         let incarnation = origins[slot.origin].origin.incarnation
         var version: Version?
-        if item.hasVersion, links[link].configuration.retained {
+        if item.hasVersion, isRetaining {
             version = Version(
                 date: item.date, incarnation: incarnation, sequence: item.sequence, isCleared: item.isCleared)
         }
@@ -133,7 +109,7 @@ extension RelayCore {
             links[link].figures.duplicates += 1
             // The value is needed, and no item will bring it.
             if isRetained { links[link].needsComparison = true }
-            return false
+            return nil
         }
         // Invariant A2: the counts between are lost.
         account.lose(
@@ -143,12 +119,10 @@ extension RelayCore {
         account.sequence = item.sequence
         account.unsure = slot.unsure
         let post = Post(
-            name: slot.name, content: frame.content(of: item),
+            name: slot.name, content: links[link].inbox.withFirst { $0.frame.content(of: item) },
             relayed: Relayed(account, of: incarnation, version: isRetained ? version : nil, isValue: false),
             isRetained: isRetained, isCleared: item.isCleared)
-        outstanding = Outstanding(
-            link: link, post: post, origin: slot.origin, name: slot.name, account: slot.account, isItem: true)
-        return true
+        return self.post(post, link: link, origin: slot.origin, account: slot.account, isItem: true)
     }
 
     // MARK: - Comparisons
@@ -265,7 +239,7 @@ extension RelayCore {
         // Invariant C2: where the link begins is stored before the first item is taken.
         links[link].received = comparison.isBehind ? 0 : min(comparison.place, LinkLimits.number)
         links[link].handled = links[link].received
-        didHandle(link)
+        links[link].didHandle()
         links[link].isUncertain = false
         // The other links have peers that do not know these accounts.
         generation += 1
@@ -293,18 +267,18 @@ extension RelayCore {
         links[link].comparison?.answers.append(item)
     }
 
-    /// Posts one of the values that have arrived.
-    mutating func takeAnswer(_ link: Int) -> Bool {
-        guard links[link].comparison != nil, let item = links[link].comparison?.answers.first else { return false }
+    /// Decides about one of the values that have arrived.
+    mutating func takeAnswer(_ link: Int) -> Post? {
+        guard let item = links[link].comparison?.answers.first else { return nil }
         let (number, known) = (originNumber(of: item.mark.origin), names.number(of: item.mark.name))
-        if needsCheckpoint { return true }
+        if needsCheckpoint { return nil }
         links[link].comparison?.answers.removeFirst()
         if let known { links[link].comparison?.wanted[known] = nil }
         if links[link].comparison?.wanted.isEmpty == true { links[link].comparison?.askedAt = nil }
         defer { goOnComparing(link) }
-        guard let version = item.version, let name = known, let origin = number else { return true }
+        guard let version = item.version, let name = known, let origin = number else { return nil }
         #if !MUTANT_OLDER_VALUE_POSTED  // Found by: link 1
-            guard isNewer(version, name: name) else { return true }
+            guard isNewer(version, name: name) else { return nil }
         #endif
         let account = accounts[origin, name]
         // Invariant V3: an item may still bring it, and it must not arrive twice.
@@ -312,7 +286,7 @@ extension RelayCore {
             if origin != 0 {
                 guard let account, version.sequence <= account.sequence else {
                     links[link].needsComparison = true
-                    return true
+                    return nil
                 }
             }
         #endif
@@ -323,7 +297,6 @@ extension RelayCore {
                 account ?? Account(sequence: version.sequence, count: 0, base: 0),
                 of: origins[origin].origin.incarnation, version: version, isValue: true),
             isRetained: true, isCleared: version.isCleared)
-        outstanding = Outstanding(link: link, post: post, origin: origin, name: name, account: -1, isItem: false)
-        return true
+        return self.post(post, link: link, origin: origin, account: -1, isItem: false)
     }
 }

@@ -8,15 +8,21 @@ extension RelayCore {
         // Items that are not posted end in a beat, too.
         var isChanged = true
         while isChanged {
-            for link in links.indices where links[link].isConnected {
+            for link in 0..<links.count where links[link].isControlDue(now, limits, generation: generation) {
                 if let body = control(link, ring) { return .send(link: link, frame(body, link)) }
             }
-            isChanged = takeNext()
-            if let outstanding { return .post(outstanding.post) }
+            isChanged = false
+            if postsHeldUntil <= now {
+                for link in 0..<links.count where links[link].hasWork() {
+                    isChanged = true
+                    let post = links[link].hasAnswers() ? takeAnswer(link) : takeFromInbox(link)
+                    if let post { return .post(post) }
+                }
+            }
             // An origin that is new: it is stored before its first notification is posted.
             if needsCheckpoint { return .store(takeCheckpoint()) }
         }
-        for link in links.indices where links[link].isEstablished && links[link].isWritable {
+        for link in 0..<links.count where links[link].isSending() {
             if let items = items(link, ring) { return .send(link: link, frame(.items(items), link)) }
         }
         return nil
@@ -189,22 +195,6 @@ extension RelayCore {
                     version: known.version, isCleared: known.version.isCleared, content: content))
         }
         return nil
-    }
-
-    // MARK: - Posts
-
-    /// Takes one value or item of each link, until one is to be posted. False: there was none.
-    private mutating func takeNext() -> Bool {
-        guard postsHeldUntil <= now else { return false }
-        var isChanged = false
-        for link in links.indices where outstanding == nil {
-            if takeAnswer(link) {
-                isChanged = true
-            } else if links[link].comparison?.isFirst != true, takeFromInbox(link) {
-                isChanged = true
-            }
-        }
-        return isChanged
     }
 
     // MARK: - Items

@@ -149,19 +149,13 @@ extension RelayCore {
             noticeGap(link)
         } else if beat.through > links[link].received {
             links[link].received = min(beat.through, LinkLimits.number)
-            if links[link].inbox.isEmpty { didHandle(link) }
+            if links[link].inbox.isEmpty { links[link].didHandle() }
         }
     }
 
     /// Something was sent before what has arrived. It may be on its way: ask for it after a while.
     mutating func noticeGap(_ link: Int) {
         if links[link].gapSince == nil { links[link].gapSince = now }
-    }
-
-    /// Everything received was handled, up to the first item of the inbox.
-    mutating func didHandle(_ link: Int) {
-        guard links[link].received != Beat.end else { return }
-        links[link].handled = links[link].inbox.first?.place ?? links[link].received
     }
 
     /// Where the link goes on in a later session.

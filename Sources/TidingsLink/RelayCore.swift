@@ -50,14 +50,17 @@ package struct RelayCore: Sendable {
         var incarnation: UInt64
     }
 
-    /// The one post whose position is not known yet.
+    /// The one post whose position is not known yet, without its bytes.
     struct Outstanding: Sendable {
         var link: Int
-        var post: Post
         var origin: Int
         var name: Int
         /// The number of the account; -1: the post begins it, or is a value.
         var account: Int
+        var relayed: Relayed
+        var content: ContentLog.Place
+        var isRetained: Bool
+        var isCleared: Bool
         /// The first item of the inbox. Otherwise it is a value.
         var isItem: Bool
     }
@@ -65,11 +68,17 @@ package struct RelayCore: Sendable {
     /// A post of this relay that it has not read.
     struct OwnPost: Sendable {
         var position: UInt64
-        var link: Int
-        var post: Post
-        var origin: Int
+        var sequence: UInt64
+        var count: UInt64
+        var version: Version?
+        var content: ContentLog.Place
+        var link: Int32
+        var name: Int32
+        var origin: Int32
         /// -1: a value.
-        var account: Int
+        var account: Int32
+        var isRetained: Bool
+        var isCleared: Bool
     }
 
     /// A relay that begins at the end of its center: at `position`.
@@ -317,38 +326,28 @@ package struct RelayCore: Sendable {
         if relayed.isValue {
             generation += 1
         } else if let number = accounts.number(origin: origin, name: record.name) {
-            append(
-                record.position, relayed, version: record.isRetained ? relayed.version : nil,
-                isCleared: record.isCleared, account: number, link: -1, log(content))
+            let version = record.isRetained ? relayed.version : nil
+            index.append(
+                RingIndex.Record(
+                    position: record.position, sequence: relayed.sequence, count: relayed.count,
+                    date: version?.date ?? 0, content: log(content), account: Int32(number), link: -1,
+                    hasVersion: version != nil, isCleared: record.isCleared))
         }
         if record.isRetained { keep(relayed.version, record.name, at: record.position, origin: origin) }
     }
 
     /// What this relay has posted.
-    private mutating func add(_ own: OwnPost) {
-        let post = own.post
-        if own.account < 0 {
+    private mutating func add(_ post: OwnPost) {
+        if post.account < 0 {
             generation += 1
         } else {
-            let place =
-                links.count > 1
-                ? post.content.withView { log.append($0) } : ContentLog.nowhere
-            append(
-                own.position, post.relayed, version: post.relayed.version, isCleared: post.isCleared,
-                account: own.account, link: own.link, place)
+            index.append(
+                RingIndex.Record(
+                    position: post.position, sequence: post.sequence, count: post.count,
+                    date: post.version?.date ?? 0, content: post.content, account: post.account, link: post.link,
+                    hasVersion: post.version != nil, isCleared: post.isCleared))
         }
-        if post.isRetained { keep(post.relayed.version, post.name, at: own.position, origin: own.origin) }
-    }
-
-    private mutating func append(
-        _ position: UInt64, _ relayed: Relayed, version: Version?, isCleared: Bool, account: Int, link: Int,
-        _ content: ContentLog.Place
-    ) {
-        index.append(
-            RingIndex.Record(
-                position: position, sequence: relayed.sequence, count: relayed.count, date: version?.date ?? 0,
-                content: content, account: Int32(account), link: Int32(link), hasVersion: version != nil,
-                isCleared: isCleared))
+        if post.isRetained { keep(post.version, Int(post.name), at: post.position, origin: Int(post.origin)) }
     }
 
     /// A retained post of a relay was read.
@@ -416,7 +415,7 @@ package struct RelayCore: Sendable {
             cursor = post.position + 1
             add(post)
             #if !MUTANT_OWN_POSTS_COUNT_AS_LOST  // Found by: link 30
-                counts[post.post.name] = counts[post.post.name]?.reduced(by: 1)
+                counts[Int(post.name)] = counts[Int(post.name)]?.reduced(by: 1)
             #endif
         }
         cursor = end
@@ -480,25 +479,27 @@ package struct RelayCore: Sendable {
     package mutating func posted(at position: UInt64) {
         guard let done = outstanding else { return }
         outstanding = nil
-        var own = OwnPost(position: position, link: done.link, post: done.post, origin: done.origin, account: -1)
-        if done.post.isRetained, let version = done.post.relayed.version {
+        let relayed = done.relayed
+        var number = -1
+        if done.isItem {
+            number = done.account
+            if number >= 0 {
+                accounts[number] = relayed.account
+            } else {
+                number = accounts.set(relayed.account, origin: done.origin, name: done.name)
+            }
+            origins[done.origin].setTop(links[done.link].group, sequence: relayed.sequence, link: done.link)
+            links[done.link].removeFromInbox(limits, isCounted: true)
+            links[done.link].didHandle()
+        }
+        if done.isRetained, let version = relayed.version {
             ahead[done.name, default: []].append((position, version))
         }
-        if done.isItem {
-            let account = done.post.relayed.account
-            own.account = done.account
-            if done.account >= 0 {
-                accounts[done.account] = account
-            } else {
-                own.account = accounts.set(account, origin: done.origin, name: done.name)
-            }
-            origins[done.origin].setTop(links[done.link].group, sequence: account.sequence, link: done.link)
-            removeFromInbox(done.link, isCounted: true)
-            didHandle(done.link)
-        }
-        // Only another link sends it on.
-        if links.count == 1 { own.post.content = Content() }
-        ownPosts.append(own)
+        ownPosts.append(
+            OwnPost(
+                position: position, sequence: relayed.sequence, count: relayed.count, version: relayed.version,
+                content: done.content, link: Int32(done.link), name: Int32(done.name), origin: Int32(done.origin),
+                account: Int32(number), isRetained: done.isRetained, isCleared: done.isCleared))
         links[done.link].figures.posted += 1
     }
 
@@ -519,12 +520,23 @@ package struct RelayCore: Sendable {
         outstanding = nil
         links[failed.link].figures.refused += 1
         guard failed.isItem else { return }
-        var account = failed.post.relayed.account
+        var account = failed.relayed.account
         account.addLoss(1, at: cursor)
         accounts.set(account, origin: failed.origin, name: failed.name)
         generation += 1
-        removeFromInbox(failed.link, isCounted: true)
-        didHandle(failed.link)
+        links[failed.link].removeFromInbox(limits, isCounted: true)
+        links[failed.link].didHandle()
+    }
+
+    /// Notes what is to be posted.
+    @inline(__always)
+    mutating func post(_ post: Post, link: Int, origin: Int, account: Int, isItem: Bool) -> Post {
+        outstanding = Outstanding(
+            link: link, origin: origin, name: post.name, account: account, relayed: post.relayed,
+            // Only another link sends it on.
+            content: links.count > 1 && isItem ? post.content.withView { log.append($0) } : ContentLog.nowhere,
+            isRetained: post.isRetained, isCleared: post.isCleared, isItem: isItem)
+        return post
     }
 
     /// The checkpoint that `next` returned is stored.

@@ -5,18 +5,28 @@
 #   Tests/link/run.sh --seeds FIRST COUNT   schedules alone
 #   Tests/link/run.sh --hostile FIRST COUNT   schedules alone, with frames that are changed on their way
 #   Tests/link/run.sh --transports [TEST…]  the conformance suite over NATS; `figures` is run only if it is named
+#   Tests/link/run.sh --figures [COUNT [BYTES [NAMES]]]   what the link core costs for each notification
 #   Tests/link/run.sh --mutants [MUTANT…]   the mutants alone
 #   Tests/link/run.sh --find [MUTANT…]      searches the first seed that finds each mutant
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 work=$(mktemp -d "${TMPDIR:-/tmp}/tidings-link.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+# The order of a dictionary must not depend on the process: a seed decides everything.
+export SWIFT_DETERMINISTIC_HASHING=1
 
 # One module, so that the optimizer sees all of it. The package needs no other module.
 build() { # build PROGRAM OPTION…
     swiftc -wmo -swift-version 6 -package-name tidings -module-name simulation "${@:2}" \
         Sources/TidingsLink/*.swift Tests/link/*.swift -o "$1"
 }
+
+figures() { # figures COUNT BYTES NAMES
+    swiftc -O -wmo -swift-version 6 -package-name tidings -module-name figures Sources/TidingsLink/*.swift \
+        Tests/link/figures/main.swift -o "$work/figures"
+    timeout -k 5 300 "$work/figures" "$@"
+}
+
 mode() { # mode SEED-OR-ARGUMENTS: the options of the schedule that finds a mutant
     if [[ $1 == *hostile* ]]; then echo --hostile; fi
 }
@@ -81,11 +91,12 @@ find_seeds() {
     done < <(.ci/check-mutants --list link)
 }
 
-if [[ ${1:-} != --find && ${1:-} != --transports ]]; then build "$work/simulation" -O; fi
+if [[ ! ${1:-} =~ ^--(find|transports|figures)$ ]]; then build "$work/simulation" -O; fi
 case ${1:-} in
     --seeds) "$work/simulation" "$2" "$3" ;;
     --hostile) "$work/simulation" --hostile "$2" "$3" ;;
     --mutants) mutants "${@:2}" ;;
+    --figures) figures "${@:2}" ;;
     --find) find_seeds "${@:2}" ;;
     --transports) if [[ $# -gt 1 ]]; then transports "${@:2}"; else transports streams large cuts deaths idle; fi ;;
     *)
