@@ -20,6 +20,11 @@ struct Schedule {
         var frames: [[Frame]] = [[], []]
     }
 
+    /// Which post a content came from.
+    struct Stamp: Equatable {
+        var center: Int32, number: UInt32
+        init(_ content: Content) { (center, number) = (content.pid, content.uid) }
+    }
     struct AccountKey: Hashable { var origin: Int, name: Int, sequence: UInt64 }
 
     let seed: UInt64
@@ -33,6 +38,12 @@ struct Schedule {
     let isRoomy: Bool
     /// The relays' observers deliver their own posts, too.
     let ownAreRead: Bool
+    /// After the steps, all centers post without a pause for a second: the values must become equal meanwhile.
+    let isBusy: Bool
+    /// No relay dies, and no post fails.
+    var isCalm = false
+    /// Milliseconds until they were.
+    var equalAfter = 0
     /// Frames are changed on their way, as a peer could send them. Then the relays must only go on.
     let isHostile: Bool
     var centers: [SimulatedCenter] = []
@@ -94,6 +105,13 @@ struct Schedule {
         limits.batch = 1 + random.below(4)
         limits.inbox = 1 + random.below(6)
         limits.chunk = 1 + random.below(4)
+        isBusy = random.chance(10)
+        if isBusy {
+            limits.window = 64
+            limits.batch = 1 + random.below(16)
+            limits.inbox = 64 + random.below(64)
+            limits.chunk = 16
+        }
         limits.table = 1 + random.below(4)
         limits.log = [64, 256, 1024][random.below(3)]
         ownAreRead = random.chance(30)
@@ -177,9 +195,9 @@ struct Schedule {
 
     // MARK: - Steps
 
-    mutating func post(_ number: Int) {
+    mutating func post(_ number: Int, isRetained: Bool? = nil) {
         let name = random.below(names.count)
-        let isRetained = random.chance(35)
+        let isRetained = isRetained ?? random.chance(35)
         let isCleared = isRetained && random.chance(25)
         let position = centers[number].end
         let content = Content(
@@ -200,21 +218,21 @@ struct Schedule {
             guard let output = relays[number]!.next(centers[number]) else { return }
             switch output {
             case .store(let checkpoint):
-                if random.chance(10), centers[number].checkpoint != nil { return crash(number) }
+                if !isCalm, random.chance(10), centers[number].checkpoint != nil { return crash(number) }
                 centers[number].checkpoint = checkpoint
                 relays[number]!.stored()
             case .post(let post):
-                if random.chance(5) {
+                if !isCalm, random.chance(5) {
                     relays[number]!.notPosted(until: random.chance(50) ? time + UInt64(random.below(300)) : 0)
                     return
                 }
                 // This center can't hold it.
-                if !isRoomy, !isMixed, !post.isRetained, random.chance(1) {
+                if !isCalm, !isRoomy, !isMixed, !post.isRetained, random.chance(1) {
                     relays[number]!.discarded()
                     continue
                 }
                 try take(post, at: number)
-                if random.chance(1) { return crash(number) }
+                if !isCalm, random.chance(1) { return crash(number) }
             case .send(let link, let frame):
                 try send(frame, center: number, link: link)
             }
@@ -404,9 +422,33 @@ struct Schedule {
         if !isHostile { throw Failure("the links do not come to rest") }
     }
 
+    /// Everything works again, and each center posts all the time.
+    mutating func beBusy() throws {
+        for number in relays.indices where relays[number] == nil { start(number) }
+        for wire in wires.indices where !wires[wire].isUp { connect(wire) }
+        isCalm = true
+        defer { isCalm = false }
+        for round in 1...100 {
+            for number in relays.indices {
+                post(number, isRetained: false)
+                try run(number, most: 200)
+            }
+            for wire in wires.indices {
+                for at in wires[wire].ends.indices {
+                    for _ in wires[wire].frames[at].indices { try deliver(wire, to: at, index: 0) }
+                }
+            }
+            time += 10
+            if differing() != nil { equalAfter = 10 * round }
+        }
+        guard !isMixed, !isHostile, let difference = differing() else { return }
+        throw Failure("after a second of posts, \(difference)")
+    }
+
     mutating func play() throws {
         if isEarly { try heal(limit: 200) }
         for _ in 0..<(40 + random.below(160)) { try step() }
+        if isBusy { try beBusy() }
         try heal(limit: isHostile ? 8 : 200)
         if !isHostile { try check() }
     }
@@ -422,15 +464,20 @@ struct Schedule {
                 }
             }
         }
-        guard !isMixed else { return }
+        if !isMixed, let difference = differing() { throw Failure(difference) }
+    }
+
+    /// Which retained value is not the same in all centers.
+    func differing() -> String? {
         for name in names {
             let stamps = centers.map { center in
-                center.value(of: name).map { "#\($0.content.uid) of center \($0.content.pid)" } ?? "none"
+                center.values[name].map { Stamp(center.history[$0].content) }
             }
-            guard Set(stamps).count == 1 else {
-                throw Failure("the centers keep different values of \(name.text): \(stamps)")
-            }
+            guard stamps.contains(where: { $0 != stamps[0] }) else { continue }
+            let lines = stamps.map { $0.map { "#\($0.number) of center \($0.center)" } ?? "none" }
+            return "the centers keep different values of \(name.text): \(lines)"
         }
+        return nil
     }
 
     private func check(_ relay: RelayCore, _ receiver: Int, _ origin: Int, _ number: Int, _ name: LinkName) throws {

@@ -26,6 +26,8 @@ var figures: [Schedule.Topology: Int] = [:]
 var posts = 0
 var relayed = 0
 var values = 0
+/// Of the schedules in which centers post without a pause: milliseconds until their values were equal.
+var equalAfter: [Int] = []
 for seed in first..<(first + count) {
     currentSeed = seed
     var schedule = Schedule(seed: seed, isHostile: isHostile)
@@ -37,6 +39,7 @@ for seed in first..<(first + count) {
     }
     figures[schedule.topology, default: 0] += 1
     values += schedule.values
+    if schedule.isBusy, !schedule.isMixed, !isHostile { equalAfter.append(schedule.equalAfter) }
     for center in schedule.centers {
         posts += center.history.count
         relayed += center.history.count - Int(center.own.values.reduce(0, +))
@@ -46,3 +49,9 @@ let topologies = figures.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($
 print(
     "\(count) schedules from seed \(first): \(posts) posts, \(relayed) of them relayed, \(values) values compared; "
         + topologies.joined(separator: ", "))
+if !equalAfter.isEmpty {
+    equalAfter.sort()
+    print(
+        "\(equalAfter.count) of them under posts without a pause: values equal after at most \(equalAfter.last!) ms, "
+            + "half of them after \(equalAfter[equalAfter.count / 2]) ms")
+}

@@ -12,8 +12,6 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 work=$(mktemp -d "${TMPDIR:-/tmp}/tidings-link.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-# The order of a dictionary must not depend on the process: a seed decides everything.
-export SWIFT_DETERMINISTIC_HASHING=1
 
 # One module, so that the optimizer sees all of it. The package needs no other module.
 build() { # build PROGRAM OPTION…
