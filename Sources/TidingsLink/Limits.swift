@@ -35,6 +35,8 @@ package struct LinkLimits: Hashable, Sendable {
     package var acknowledge: UInt64 = 10
     /// Milliseconds between two beats that tell of a new generation, and between two comparisons.
     package var compare: UInt64 = 100
+    /// Milliseconds after which values are asked for again that the peer does not send.
+    package var giveUp: UInt64 = 10_000
     /// Milliseconds without any frame after which the peer counts as gone.
     package var silence: UInt64 = 5000
 

@@ -103,6 +103,8 @@ struct Link: Sendable {
     var peerGeneration: UInt64 = 0
     var comparedGeneration: UInt64 = 0
     var compareAt: UInt64 = 0
+    /// When values are asked for again that the peer did not send; .max: there are none.
+    var compareAgainAt = UInt64.max
     /// The number of the latest question.
     var number: UInt32 = 0
 
@@ -196,6 +198,7 @@ struct Link: Sendable {
         isOverflown = false
         comparison = nil
         pendingPlace = .max
+        compareAgainAt = .max
         isEstablished = false
     }
 
@@ -223,6 +226,7 @@ struct Link: Sendable {
         guard isEstablished else { return greetAt <= now }
         if greetAt <= now || beatAt <= now || acknowledgeAt <= now || pendingPlace <= handled { return true }
         if generation &+ self.generation != toldGeneration && beatSentAt + limits.compare <= now { return true }
+        if compareAgainAt <= now { return true }
         if gapSince != nil || question != nil || pulled != nil || isOverflown || comparison != nil { return true }
         return (needsComparison || peerGeneration != comparedGeneration) && compareAt <= now
     }
@@ -277,6 +281,9 @@ struct Link: Sendable {
     mutating func slot(of account: Int, base: UInt64, unsure: UInt64, most: Int) -> (slot: Int, isNew: Bool) {
         while slotOfAccount.count <= account { slotOfAccount.append(-1) }
         let known = Int(slotOfAccount[account])
+        #if MUTANT_SLOT_NOT_DEFINED_AGAIN  // Found by: link 1
+            if known >= 0, known < slots.count { return (known, false) }
+        #endif
         if known >= 0, known < slots.count, slots[known].account == account, slots[known].base == base,
             slots[known].unsure == unsure
         {

@@ -32,7 +32,9 @@ extension RelayCore {
         while let (item, from) = links[link].firstItem() {
             if item.definition >= 0 {
                 define(item, link)
-                if needsCheckpoint { return nil }
+                #if !MUTANT_ORIGIN_NOT_STORED  // Found by: link 1
+                    if needsCheckpoint { return nil }
+                #endif
             }
             if item.place < from {
                 links[link].removeFromInbox(limits, isCounted: false)

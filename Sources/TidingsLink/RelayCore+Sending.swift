@@ -34,7 +34,7 @@ extension RelayCore {
         let earliest = links.lazy.filter(\.isConnected).map { link in
             var earliest = min(link.greetAt, link.heardAt + self.limits.silence + 1)
             guard link.isEstablished else { return earliest }
-            earliest = min(earliest, link.beatAt, link.acknowledgeAt)
+            earliest = min(earliest, link.beatAt, link.acknowledgeAt, link.compareAgainAt)
             if self.generation &+ link.generation != link.toldGeneration {
                 earliest = min(earliest, link.beatSentAt + self.limits.compare)
             }
@@ -100,6 +100,10 @@ extension RelayCore {
     }
 
     private mutating func ask(_ link: Int) -> Frame.Body? {
+        if links[link].compareAgainAt <= now {
+            links[link].compareAgainAt = .max
+            links[link].needsComparison = true
+        }
         if links[link].comparison == nil {
             let isDue = links[link].needsComparison || links[link].peerGeneration != links[link].comparedGeneration
             guard isDue, links[link].compareAt <= now else { return nil }
@@ -115,11 +119,11 @@ extension RelayCore {
             return .ask(number: links[link].nextNumber(), isFirst: comparison.isFirst, from: comparison.from)
         }
         if comparison.tries > 3 {
-            // The peer has another version by now: a later comparison finds it.
+            // The peer has another version by now, or one that is too large for this center: compare later.
             links[link].comparison?.wanted = [:]
             links[link].comparison?.askedAt = nil
             links[link].comparison?.tries = 0
-            links[link].needsComparison = true
+            links[link].compareAgainAt = min(links[link].compareAgainAt, now + limits.giveUp)
             goOnComparing(link)
             return nil
         }
@@ -181,7 +185,9 @@ extension RelayCore {
             }
             var content = Content()
             if !known.version.isCleared {
-                guard let value = ring.value(of: text), value.position == known.position else { continue }
+                guard let value = ring.value(of: text), value.position == known.position,
+                    value.content.payloadCount <= (links[link].peer?.payload ?? 0)
+                else { continue }
                 content = value.content
             }
             let account = accounts[known.origin, name]
@@ -231,6 +237,9 @@ extension RelayCore {
                 links[link].scanned = record.position + 1
                 continue
             }
+            #if MUTANT_TOO_LARGE_FOR_PEER  // Found by: link 1
+                let most = Int.max
+            #endif
             let range = record.content.payloadCount <= most ? log.range(of: record.content) : nil
             var content: Content?
             if range == nil {

@@ -40,6 +40,8 @@ struct Schedule {
     let ownAreRead: Bool
     /// After the steps, all centers post without a pause for a second: the values must become equal meanwhile.
     let isBusy: Bool
+    /// Center 0 accepts smaller payloads than the others post.
+    let isSized: Bool
     /// No relay dies, and no post fails.
     var isCalm = false
     /// Milliseconds until they were.
@@ -56,6 +58,8 @@ struct Schedule {
     var isUncertain = false
     let configurations: [[LinkConfiguration]]
     let limits: LinkLimits
+    /// Of center 0.
+    let smallLimits: LinkLimits
     let names: [LinkName] = ["a", "b", "ab"]
 
     // The checker.
@@ -105,6 +109,7 @@ struct Schedule {
         limits.batch = 1 + random.below(4)
         limits.inbox = 1 + random.below(6)
         limits.chunk = 1 + random.below(4)
+        isSized = random.chance(10)
         isBusy = random.chance(10)
         if isBusy {
             limits.window = 64
@@ -116,6 +121,9 @@ struct Schedule {
         limits.log = [64, 256, 1024][random.below(3)]
         ownAreRead = random.chance(30)
         self.limits = limits
+        var small = limits
+        small.payload = 12
+        smallLimits = isSized ? small : limits
         latest = .init(repeating: .init(repeating: -1, count: count), count: count)
         latestOfName = .init(
             repeating: .init(repeating: .init(repeating: -1, count: names.count), count: count), count: count)
@@ -137,6 +145,8 @@ struct Schedule {
 
     // MARK: - Relays
 
+    func limits(of center: Int) -> LinkLimits { center == 0 ? smallLimits : limits }
+
     mutating func start(_ number: Int) {
         let center = centers[number]
         var core: RelayCore
@@ -144,12 +154,12 @@ struct Schedule {
             if checkpoint.position < center.oldest { isUncertain = true }
             core = RelayCore(
                 checkpoint: checkpoint, oldest: center.oldest, slots: center.slots, links: configurations[number],
-                limits: limits)
+                limits: limits(of: number))
             core.replay(center.records(from: center.oldest).map { $0.record(&core) })
         } else {
             core = RelayCore(
                 center: center.origin, slots: center.slots, links: configurations[number], position: center.end,
-                limits: limits)
+                limits: limits(of: number))
             // A relay counts from its first checkpoint on. Here that is the beginning of the center.
             if case .store(let checkpoint) = core.next(center) {
                 centers[number].checkpoint = checkpoint
@@ -201,7 +211,9 @@ struct Schedule {
         let isCleared = isRetained && random.chance(25)
         let position = centers[number].end
         let content = Content(
-            pid: Int32(number), uid: isCleared ? 0 : UInt32(position), postedAt: clock(number))
+            subject: random.chance(10) ? "subject" : "", pid: Int32(number), uid: isCleared ? 0 : UInt32(position),
+            postedAt: clock(number),
+            payload: isCleared ? [] : [UInt8](repeating: UInt8(truncatingIfNeeded: position), count: random.below(24)))
         centers[number].post(names[name], content, isRetained: isRetained, isCleared: isCleared, relayed: nil)
         trace(
             "\(time) post \(number) #\(position) \(names[name].text)"
@@ -321,12 +333,13 @@ struct Schedule {
         guard relays[end.center] != nil else { return }
         relays[end.center]!.advance(to: time)
         // Frames of items are bytes alone until they are decoded.
+        let limits = limits(of: end.center)
         guard let decoded = FrameCoding.decode(FrameCoding.encode(frame), limits: limits), decoded == frame else {
             throw Failure("a frame changes on its way: \(frame)")
         }
         frame = decoded
         if isHostile, random.chance(30) {
-            guard let changed = change(frame) else { return }
+            guard let changed = change(frame, limits) else { return }
             frame = changed
         }
         trace("\(time) -> \(end.center) link \(end.link): \(frame.line)")
@@ -334,7 +347,7 @@ struct Schedule {
     }
 
     /// The frame with some bytes changed; `nil`: the decoder refuses it. What it accepts, it must write and read again.
-    private mutating func change(_ frame: Frame) -> Frame? {
+    private mutating func change(_ frame: Frame, _ limits: LinkLimits) -> Frame? {
         var bytes = FrameCoding.encode(frame)
         for _ in 0..<(1 + random.below(3)) {
             // The first 17 bytes say which session it is.
@@ -441,7 +454,7 @@ struct Schedule {
             time += 10
             if differing() != nil { equalAfter = 10 * round }
         }
-        guard !isMixed, !isHostile, let difference = differing() else { return }
+        guard !isMixed, !isHostile, !isSized, let difference = differing() else { return }
         throw Failure("after a second of posts, \(difference)")
     }
 
@@ -464,7 +477,7 @@ struct Schedule {
                 }
             }
         }
-        if !isMixed, let difference = differing() { throw Failure(difference) }
+        if !isMixed, !isSized, let difference = differing() { throw Failure(difference) }
     }
 
     /// Which retained value is not the same in all centers.
@@ -506,7 +519,7 @@ struct Schedule {
         guard account.lostUnsure == 0 else { throw Failure("\(what): losses are exact, \(account)") }
         if isEarly {
             guard isMixed || account.base == 0 else { throw Failure("\(what): owed from the first on, \(account)") }
-            if isRoomy, !isMixed, account.lost > 0 { throw Failure("\(what): the ring has all, \(account)") }
+            if isRoomy, !isMixed, !isSized, account.lost > 0 { throw Failure("\(what): the ring has all, \(account)") }
         }
     }
 }
