@@ -215,7 +215,7 @@ extension FrameInput {
         let after = try little(8)
         let count = Int(try little(4))
         // An item has at least 22 bytes.
-        #if !MUTANT_COUNT_UNCHECKED  // Found by: link --hostile 1
+        #if !MUTANT_COUNT_UNCHECKED
             guard count <= left / 22 else { throw Fault() }
         #endif
         guard after < LinkLimits.number else { throw Fault() }

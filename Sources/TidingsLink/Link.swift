@@ -81,6 +81,8 @@ struct Link: Sendable {
 
     // As receiver.
     var round: UInt32 = 0
+    /// The peer has begun it, too.
+    var isRoundHeard = false
     var received: UInt64 = 0
     var handled: UInt64 = 0
     var inbox = Queue<InboxFrame>()
@@ -224,11 +226,19 @@ struct Link: Sendable {
     mutating func isControlDue(_ now: UInt64, _ limits: LinkLimits, generation: UInt64) -> Bool {
         guard isConnected else { return false }
         guard isEstablished else { return greetAt <= now }
-        if greetAt <= now || beatAt <= now || acknowledgeAt <= now || pendingPlace <= handled { return true }
-        if generation &+ self.generation != toldGeneration && beatSentAt + limits.compare <= now { return true }
+        if greetAt <= now || pendingPlace <= handled { return true }
+        if isBeatDue(now, limits, generation: generation) { return true }
         if compareAgainAt <= now { return true }
         if gapSince != nil || question != nil || pulled != nil || isOverflown || comparison != nil { return true }
         return (needsComparison || peerGeneration != comparedGeneration) && compareAt <= now
+    }
+
+    /// A new generation is told soon: the peer's values are older until it has compared. A round is told until it is
+    /// heard.
+    mutating func isBeatDue(_ now: UInt64, _ limits: LinkLimits, generation: UInt64) -> Bool {
+        beatAt <= now || acknowledgeAt <= now
+            || generation &+ self.generation != toldGeneration && beatSentAt + limits.compare <= now
+            || !isRoundHeard && beatSentAt + limits.repeatAfter <= now
     }
 
     mutating func isSending() -> Bool { isEstablished && isWritable && peerRound != 0 }
@@ -301,6 +311,7 @@ struct Link: Sendable {
     mutating func beginRound() {
         round &+= 1
         if round == 0 { round = 1 }
+        isRoundHeard = false
         gapSince = nil
         isOverflown = false
         beatAt = 0

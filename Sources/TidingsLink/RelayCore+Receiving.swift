@@ -5,7 +5,9 @@ extension RelayCore {
     mutating func take(_ frame: ItemFrame, _ link: Int) {
         guard links[link].received != Beat.end, links[link].comparison?.isFirst != true else { return }
         let received = links[link].received
-        guard frame.round == links[link].round, let last = frame.items.last, last.place >= received else { return }
+        guard frame.round == links[link].round else { return }
+        links[link].isRoundHeard = true
+        guard let last = frame.items.last, last.place >= received else { return }
         #if !MUTANT_GAPS_ARE_PASSED_OVER  // Found by: link 84
             if frame.after > received {
                 noticeGap(link)

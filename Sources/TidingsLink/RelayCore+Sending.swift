@@ -35,6 +35,7 @@ extension RelayCore {
             var earliest = min(link.greetAt, link.heardAt + self.limits.silence + 1)
             guard link.isEstablished else { return earliest }
             earliest = min(earliest, link.beatAt, link.acknowledgeAt, link.compareAgainAt)
+            if !link.isRoundHeard { earliest = min(earliest, link.beatSentAt + self.limits.repeatAfter) }
             if self.generation &+ link.generation != link.toldGeneration {
                 earliest = min(earliest, link.beatSentAt + self.limits.compare)
             }
@@ -73,7 +74,7 @@ extension RelayCore {
             links[link].beginRound()
         }
         if links[link].isOverflown, links[link].inbox.isEmpty { links[link].beginRound() }
-        if isBeatDue(link) {
+        if links[link].isBeatDue(now, limits, generation: generation) {
             links[link].beatAt = now + limits.beat
             links[link].beatSentAt = now
             links[link].acknowledgeAt = .max
@@ -91,12 +92,6 @@ extension RelayCore {
             if let body = value(pulled, link, ring) { return body }
         }
         return ask(link)
-    }
-
-    private func isBeatDue(_ link: Int) -> Bool {
-        if links[link].beatAt <= now || links[link].acknowledgeAt <= now { return true }
-        // A new generation is told soon: the peer's values are older until it has compared.
-        return generation(of: link) != links[link].toldGeneration && links[link].beatSentAt + limits.compare <= now
     }
 
     private mutating func ask(_ link: Int) -> Frame.Body? {

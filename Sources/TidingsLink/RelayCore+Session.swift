@@ -134,6 +134,8 @@ extension RelayCore {
                 links[link].peerRound = beat.round
                 // A place beyond the end is the end.
                 links[link].continueSending(at: min(beat.received, cursor))
+                // Tells that the round was heard.
+                links[link].beatAt = 0
             }
         } else {
             while let frame = links[link].sent.first, frame.last < beat.handled {
@@ -144,6 +146,7 @@ extension RelayCore {
         }
         // As receiver.
         links[link].peerGeneration = beat.generation
+        if beat.peerRound == links[link].round { links[link].isRoundHeard = true }
         guard beat.peerRound == links[link].round, links[link].received != Beat.end else { return }
         if beat.tail > links[link].received {
             noticeGap(link)
