@@ -25,6 +25,12 @@ func ofServers(_ product: String, _ package: String) -> Target.Dependency {
     .product(name: product, package: package, condition: withService)
 }
 
+// Likewise for the relay. Its trait enables Service, too.
+let withRelay: TargetDependencyCondition? = .when(traits: ["Relay"])
+func ofRelay(_ product: String, _ package: String) -> Target.Dependency {
+    .product(name: product, package: package, condition: withRelay)
+}
+
 let package = Package(
     name: "tidings",
     products: [
@@ -48,6 +54,8 @@ let package = Package(
         // Servers: lifecycle, log, metrics, traces and configuration, with the libraries that servers use for these.
         // Empty without the trait Service.
         .library(name: "TidingsService", targets: ["TidingsService"]),
+        // The relay to other machines. Empty without the trait Relay.
+        .library(name: "TidingsRelay", targets: ["TidingsRelay"]),
         // Tests of programs that use centers, with Swift Testing, which comes with the toolchain.
         .library(name: "TidingsTesting", targets: ["TidingsTesting"]),
         // For extensions in C, header tidings_extension.h.
@@ -65,7 +73,9 @@ let package = Package(
     traits: [
         .trait(
             name: "Macros", description: "Adds @Message and @NotificationProtocol, and builds swift-syntax for them"),
-        .trait(name: "Relay", description: "Builds the relay to other machines, with NATS's C client (libnats-dev)"),
+        .trait(
+            name: "Relay", description: "Builds the relay to other machines, with NATS's C client (libnats-dev)",
+            enabledTraits: ["Service"]),
         .trait(name: "GRDB", description: "Builds GRDB, and the product TidingsGRDB, which shares its databases"),
         .trait(
             name: "Service",
@@ -103,8 +113,16 @@ let package = Package(
         .target(name: "TidingsCoding", swiftSettings: swiftSettings),
         // The link core of the relay: a state machine without input and output. It imports nothing.
         .target(name: "TidingsLink", swiftSettings: swiftSettings),
-        // The relay and its transports. So far: NATS. Without the trait the client is left out.
-        .target(name: "TidingsRelay", dependencies: ["CTidingsNATS", "TidingsLink"], swiftSettings: swiftSettings),
+        // The relay and its transports. Without the trait the relay and the client of NATS are left out.
+        .target(
+            name: "TidingsRelay",
+            dependencies: [
+                "CTidings", "CTidingsNATS", "Tidings", "TidingsAdministration", "TidingsLink",
+                ofRelay("ServiceLifecycle", "swift-service-lifecycle"), ofRelay("Logging", "swift-log"),
+                ofRelay("Metrics", "swift-metrics"),
+            ],
+            swiftSettings: swiftSettings
+        ),
         .target(
             name: "CTidingsNATS",
             path: "CShim/nats",
@@ -193,6 +211,7 @@ let package = Package(
             name: "tidings",
             dependencies: [
                 "ChildProcesses", "CTidingsBench", "Tidings", "TidingsAdministration", "TidingsExtensions",
+                .target(name: "TidingsRelay", condition: withRelay), ofRelay("Logging", "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/tidings-cli",
@@ -390,6 +409,17 @@ if Context.environment["TIDINGS_GRDB_ALONE"] != nil {
     let needed: Set = [
         "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "CTidingsGRDB", "TidingsGRDB", "ChildProcesses",
         "GRDBPeer", "GRDBFigures", "TidingsGRDBTests",
+    ]
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { !needed.contains($0.name) }
+}
+
+// For `.ci/run relay`: what the relay, the command and the relay's tests need, alone.
+if Context.environment["TIDINGS_RELAY_ALONE"] != nil {
+    let needed: Set = [
+        "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "TidingsAdministration", "CTidingsExtensions",
+        "TidingsExtensions", "CTidingsBench", "ChildProcesses", "CTidingsNATS", "TidingsLink", "TidingsRelay",
+        "tidings",
     ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

@@ -539,6 +539,19 @@ package struct RelayCore: Sendable {
         return post
     }
 
+    /// The post that `next` returned last can never succeed here: it counts as lost.
+    package mutating func discarded() {
+        guard let failed = outstanding else { return }
+        outstanding = nil
+        if var account = failed.account {
+            account.lost = account.lost.adding(1)
+            setAccount(account, origin: failed.origin, name: failed.name)
+            generation += 1
+            didHandle(failed.link)
+        }
+        links[failed.link].figures.refused += 1
+    }
+
     /// The checkpoint that `next` returned is stored.
     package mutating func stored() {
         isStoring = false

@@ -4,7 +4,7 @@
     #if canImport(CTidingsNATS)
         internal import CTidingsNATS
     #endif
-    import Glibc
+    internal import Glibc
 
     /// The server, and how it knows this relay.
     package struct NATSOptions: Hashable, Sendable {

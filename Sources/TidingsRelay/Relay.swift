@@ -1,0 +1,110 @@
+#if Relay
+    internal import Glibc
+    public import Logging
+    public import ServiceLifecycle
+    public import Tidings
+    internal import TidingsAdministration
+    internal import TidingsLink
+
+    /// Relays the notifications of a center to centers of other machines, and theirs to this center.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter(named: "com.example.player")
+    /// let tokyo = Relay.Link(
+    ///     "tokyo", url: "nats://broker.example.com:4222", sends: ["com.example.*"], accepts: ["com.example.*"],
+    ///     retained: true)
+    /// let logger = Logger(label: "relay")
+    /// let relay = try Relay(center, links: [tokyo], logger: logger)
+    /// let group = ServiceGroup(services: [relay], gracefulShutdownSignals: [.sigterm], logger: logger)
+    /// try await group.run()
+    /// ```
+    ///
+    /// A center has one relay, in any of its processes. The relay at the other end has a link of the same name.
+    ///
+    /// Promise, for each link (Docs/Design/Relay.md has the protocol behind it):
+    /// - Each notification of a center that both lists allow is posted once in the other center, with its origin, and
+    ///   in the order of its center.
+    /// - What is lost on the way is sent again while the center's ring has it. Each loss beyond that is counted, and
+    ///   reported with the next notification of its name.
+    /// - With ``Link/retained`` at both ends, retained values are equal at both ends after each connection. The value
+    ///   that was set later holds; the clocks decide if neither end knew of the other's value.
+    /// - A post of a local process never waits for a link.
+    /// - A relay that is killed and started again goes on where it was, if its center's ring still has what was posted
+    ///   meanwhile.
+    ///
+    /// The center has three retained values of the relay: `tidings.relay.links` (``State``, at most once a second, and
+    /// only if it changed), `tidings.relay.origins`, and `tidings.relay.checkpoint`.
+    public final class Relay: Service {
+        private let center: SharedNotificationCenter
+        private let logger: Logger
+        private let driver: RelayDriver
+        private let report: ReportBox
+
+        /// The report, which the driver's thread alone uses once it runs.
+        private struct ReportBox: @unchecked Sendable {
+            // Sendable: `run` hands it to the driver's thread, and uses it again after the thread's end.
+            let report: RelayReport
+        }
+
+        /// Opens the center a second time, and reads what an earlier relay has stored. Links begin to connect;
+        /// notifications pass in ``run()``.
+        ///
+        /// - Parameters:
+        ///   - center: a center with a file that this process may post to.
+        ///   - links: at least one; each name once.
+        ///   - logger: receives a line when a link connects, ends or has a problem.
+        /// - Throws: ``RelayError``: `.invalidLink`, `.isRelayed` (another relay has the center), `.center`.
+        public init(_ center: SharedNotificationCenter, links: [Link], logger: Logger) throws(RelayError) {
+            let configurations = try Link.check(links)
+            let port = try RelayCenter(path: center.path, name: center.name, incarnation: center.incarnation)
+            self.center = center
+            self.logger = logger
+            let host = Self.hostName
+            let report = RelayReport(center: center, logger: logger, host: host)
+            self.report = ReportBox(report: report)
+            driver = try RelayDriver(
+                center: port, own: Origin(incarnation: center.incarnation, host: host, center: center.name),
+                links: links, configurations: configurations, report: report)
+        }
+
+        private static var hostName: String {
+            var name = [CChar](repeating: 0, count: 256)
+            gethostname(&name, name.count - 1)
+            return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+
+        /// Relays until a graceful shutdown or a cancellation, on a thread of its own. Then it stores where it is. For a
+        /// `ServiceGroup`. Call it once.
+        ///
+        /// - Throws: ``RelayError``: `.removed` (the center was removed), `.center`.
+        public func run() async throws {
+            let announcement = try? center.announce(role: "relay")
+            defer { announcement?.withdraw() }
+            let (driver, report) = (self.driver, self.report)
+            try await withTaskCancellationHandler {
+                try await withGracefulShutdownHandler {
+                    try await withCheckedThrowingContinuation { continuation in
+                        startThread {
+                            let result = Result { () throws(RelayError) in try driver.run() }
+                            report.report.ended()
+                            continuation.resume(with: result.mapError { $0 as any Error })
+                        }
+                    }
+                } onGracefulShutdown: {
+                    driver.order(.end)
+                }
+            } onCancel: {
+                driver.order(.end)
+            }
+        }
+
+        /// Goes on with these links. Links that are as before keep their connection; nothing is lost meanwhile, because
+        /// the ring keeps it.
+        ///
+        /// - Throws: ``RelayError``: `.invalidLink`. The present links go on then.
+        public func reload(_ links: [Link]) throws(RelayError) {
+            let configurations = try Link.check(links)
+            driver.order(.links(links, configurations))
+        }
+    }
+#endif

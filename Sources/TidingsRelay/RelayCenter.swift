@@ -1,0 +1,585 @@
+// The relay's center, through tidings.h: reads the ring with sections and positions, posts with the section of the
+// origin, and reads again what the link core sends. One thread uses it.
+
+#if Relay
+    internal import CTidings
+    internal import Glibc
+    internal import TidingsLink
+
+    /// What the relay observes: the names of all its links.
+    struct ObservedNames {
+        /// Each once. "" is every name.
+        var prefixes: [String]
+        var names: [String]
+
+        init(_ links: [LinkConfiguration]) {
+            let lists = links.flatMap { [$0.sends, $0.accepts] }
+            prefixes = Set(lists.flatMap(\.prefixes)).map(\.text).sorted()
+            names = Set(lists.flatMap(\.names)).map(\.text).sorted()
+        }
+
+        /// The longest observed prefix of a text, itself left out if `isProper`.
+        func prefix(of text: String, isProper: Bool = false) -> String? {
+            prefixes.last { text.utf8.starts(with: $0.utf8) && !(isProper && $0.utf8.count == text.utf8.count) }
+        }
+    }
+
+    final class RelayCenter: RingReading {
+        enum Arrival {
+            case record(RingRecord)
+            /// The ring was lapped.
+            case missed([LinkName: UInt64], before: UInt64)
+            /// A notification of the library itself.
+            case other
+            case nothing
+            case ended
+            case failed(String)
+        }
+
+        enum Posted {
+            case at(UInt64)
+            /// A lossless observer, or a lack of memory, holds the post back.
+            case later(String)
+            /// It can never be posted here.
+            case never(String)
+            case ended
+        }
+
+        private static let nameLimit = 4096
+        private static let cacheLimit = 32 << 20
+        private static let readerLimit = 4
+        private static let publisherLimit = 1024
+        /// Payloads of this size are read in place.
+        private static let inPlace = 4096
+        /// The byte of the center's file that a relay locks. It lies behind those of the participants.
+        private static let lockByte = 1 << 41
+        /// F_OFD_SETLK.
+        private static let setLock: Int32 = 37
+
+        let center: OpaquePointer
+        let slots: UInt64
+        let maximumPayload: Int
+        private var lock: Int32 = -1
+
+        private var observed = ObservedNames([])
+        private var observer: OpaquePointer?
+        /// What each subscription of the observer is for.
+        private var subscriptions: [UInt32: Subscription] = [:]
+        private var exact: Set<LinkName> = []
+        private var met: LinkName?
+        private var missed: [UInt32: UInt64] = [:]
+        private var delivery = tidings_delivery()
+        /// A delivery that came behind a loss, and is not returned yet.
+        private var isDeliveryPending = false
+        private var lastName = LinkName("")
+
+        private enum Subscription {
+            case name(LinkName)
+            case prefix(String)
+        }
+
+        /// Contents of the latest records.
+        private var cache: [(position: UInt64, content: Content)] = []
+        private var cacheStart = 0
+        private var cacheBytes = 0
+        /// Whether contents are kept: some link is about to send them.
+        var keepsContents = true
+
+        private var readers: [Reader] = []
+        private var publishers: [PublisherKey: OpaquePointer] = [:]
+        private var lastPublisher: (key: PublisherKey, publisher: OpaquePointer)?
+        private let section = UnsafeMutableRawBufferPointer.allocate(byteCount: OriginSection.size, alignment: 8)
+        /// Where losses became known: the total, and the position.
+        private var losses: [AccountKey: (lost: UInt64, position: UInt64)] = [:]
+
+        private struct PublisherKey: Hashable {
+            var name: LinkName
+            var subject: String
+        }
+
+        /// Reads contents that have left the cache.
+        private struct Reader {
+            var observer: OpaquePointer
+            /// The next position.
+            var position: UInt64
+            /// Was read, and lies behind what was asked for.
+            var ahead: (position: UInt64, content: Content)?
+        }
+
+        /// - Throws: the center can't be opened, or another relay has it (`EBUSY`).
+        init(path: String, name: String, incarnation: UInt64) throws(RelayError) {
+            guard let slash = path.lastIndex(of: "/"), !path.hasPrefix("/memfd:") else {
+                throw RelayError(.center, "can't relay for sealed center \"\(name)\": use a center with a file")
+            }
+            let file = path[path.index(after: slash)...].split(separator: ".", maxSplits: 2)
+            var configuration = tidings_configuration()
+            configuration.flags = UInt32(TIDINGS_OPEN_EXISTING | TIDINGS_OPEN_SHARED_DIRECTORY)
+            if file.count == 3, let owner = UInt32(file[1]) {
+                configuration.flags |= UInt32(TIDINGS_OPEN_OWNER)
+                configuration.owner = owner
+            }
+            var opened: OpaquePointer?
+            let directory = slash == path.startIndex ? "/" : String(path[..<slash])
+            let result = directory.withCString { directory in
+                configuration.directory = directory
+                return name.withCString { tidings_open($0, &configuration, &opened) }
+            }
+            guard result == 0, let opened else { throw RelayError(.center, Self.lastError) }
+            var statistics = tidings_statistics()
+            guard tidings_incarnation(opened) == incarnation, tidings_statistics_get(opened, &statistics) == 0 else {
+                tidings_close(opened)
+                throw RelayError(.center, "can't relay for center \"\(name)\": it was removed; open it again")
+            }
+            center = opened
+            slots = UInt64(statistics.slots)
+            maximumPayload = Int(clamping: statistics.maximum_payload)
+            lock = Glibc.open(path, O_RDWR | O_CLOEXEC)
+            var byte = flock()
+            byte.l_type = Int16(F_WRLCK)
+            byte.l_whence = Int16(SEEK_SET)
+            byte.l_start = Self.lockByte
+            byte.l_len = 1
+            let code = lock < 0 || fcntl(lock, Self.setLock, &byte) != 0 ? errno : 0
+            if code != 0 {
+                let why =
+                    code == EAGAIN || code == EACCES && lock >= 0
+                    ? "another relay has it; give that one the links, or end it" : String(cString: strerror(code))
+                throw RelayError(code == EAGAIN ? .isRelayed : .center, "can't relay for center \"\(name)\": \(why)")
+            }
+        }
+
+        deinit {
+            closeReaders()
+            tidings_observer_close(observer)
+            for publisher in publishers.values { tidings_publisher_close(publisher) }
+            tidings_close(center)
+            if lock >= 0 { Glibc.close(lock) }
+            section.deallocate()
+        }
+
+        static var lastError: String { String(cString: tidings_last_error()) }
+
+        /// The oldest position in the ring, and the next one.
+        var ends: (oldest: UInt64, end: UInt64) {
+            var statistics = tidings_statistics()
+            guard tidings_statistics_get(center, &statistics) == 0 else { return (0, 0) }
+            return (statistics.retained_from, statistics.posted)
+        }
+
+        // MARK: - Reading the ring
+
+        /// Observes these names: from the oldest notification of the ring, or from the next one. Returns the position.
+        func observe(_ names: ObservedNames, fromOldest: Bool) throws(RelayError) -> UInt64 {
+            tidings_observer_close(observer)
+            observer = nil
+            subscriptions = [:]
+            exact = []
+            met = nil
+            missed = [:]
+            isDeliveryPending = false
+            clearCache()
+            closeReaders()
+            observed = names
+            observer = try open(seeking: fromOldest ? 0 : .max, flags: UInt32(TIDINGS_ADD_HISTORY), all: true)
+            return tidings_observer_position(observer)
+        }
+
+        private func open(seeking position: UInt64, flags: UInt32, all: Bool) throws(RelayError) -> OpaquePointer {
+            var opened: OpaquePointer?
+            guard tidings_observer_open(center, 0, &opened) == 0, let opened else {
+                throw RelayError(.center, Self.lastError)
+            }
+            tidings_observer_in_place(opened, Self.inPlace)
+            var result = flags & UInt32(TIDINGS_ADD_HISTORY) == 0 ? 0 : tidings_observer_seek(opened, position)
+            for prefix in observed.prefixes where result == 0 {
+                let number = Self.add(prefix, flags | UInt32(TIDINGS_ADD_PREFIX), to: opened, &result)
+                if all { subscriptions[number] = .prefix(prefix) }
+            }
+            for name in observed.names where result == 0 {
+                let number = Self.add(name, flags, to: opened, &result)
+                if all {
+                    subscriptions[number] = .name(LinkName(name))
+                    exact.insert(LinkName(name))
+                }
+            }
+            // The library's own names: what was lost of these is no loss of a link.
+            if all, result == 0, observed.prefixes.contains(where: { "tidings.".utf8.starts(with: $0.utf8) }) {
+                let number = Self.add("tidings.", flags | UInt32(TIDINGS_ADD_PREFIX), to: opened, &result)
+                subscriptions[number] = .prefix("tidings.")
+            }
+            guard result == 0 else {
+                let line = Self.lastError
+                tidings_observer_close(opened)
+                throw RelayError(.center, line)
+            }
+            return opened
+        }
+
+        private static func add(
+            _ text: String, _ flags: UInt32, to observer: OpaquePointer?, _ result: inout Int32
+        ) -> UInt32 {
+            var number: UInt32 = 0
+            var text = text
+            result = text.withUTF8 { bytes in
+                let isAll = bytes.isEmpty
+                return bytes.withMemoryRebound(to: CChar.self) {
+                    tidings_observer_add(
+                        observer, isAll ? nil : $0.baseAddress, $0.count, nil, 0,
+                        isAll ? flags & ~UInt32(TIDINGS_ADD_PREFIX) : flags, &number)
+                }
+            }
+            return number
+        }
+
+        /// Makes a running `next` return, or the following one. Any thread may call it while the observer is open.
+        var interruption: RelayInterruption { RelayInterruption(observer: observer) }
+
+        /// The cursor: everything before it was returned.
+        var position: UInt64 { tidings_observer_position(observer) }
+
+        /// - Parameter timeout: nanoseconds; 0: does not wait.
+        func next(timeout: Int64) -> Arrival {
+            if isDeliveryPending {
+                isDeliveryPending = false
+                return taken()
+            }
+            if let name = met { subscribe(to: name) }
+            let result = tidings_next(observer, timeout, &delivery)
+            switch -result {
+            case 0: break
+            case EAGAIN, ETIMEDOUT, EINTR:
+                return .nothing
+            case ESTALE: return .ended
+            case ENOMEM: return .nothing
+            default: return .failed(Self.lastError)
+            }
+            guard delivery.kind == TIDINGS_DELIVERY_MISSED else { return taken() }
+            // One delivery for each subscription that has lost something, before the next notification.
+            let end = delivery.sequence
+            while true {
+                missed[delivery.subscriptions[0], default: 0] += delivery.missed
+                let result = tidings_next(observer, 0, &delivery)
+                guard result == 0 else { break }
+                if delivery.kind == TIDINGS_DELIVERY_MESSAGE || delivery.sequence != end {
+                    isDeliveryPending = true
+                    break
+                }
+            }
+            return .missed(takeMissed(), before: end)
+        }
+
+        /// Each name observed for itself has its own number. What a prefix has lost beyond these was lost under names
+        /// that no notification has shown yet: it is counted under the prefix and a star.
+        private func takeMissed() -> [LinkName: UInt64] {
+            var counts: [LinkName: UInt64] = [:]
+            var ofPrefixes: [String: UInt64] = [:]
+            for (number, count) in missed {
+                switch subscriptions[number] {
+                case .name(let name): counts[name, default: 0] += count
+                case .prefix(let prefix): ofPrefixes[prefix, default: 0] += count
+                case nil: break
+                }
+            }
+            missed = [:]
+            var rest = ofPrefixes
+            for (name, count) in counts {
+                guard let prefix = observed.prefix(of: name.text) else { continue }
+                rest[prefix] = (rest[prefix] ?? 0) - min(rest[prefix] ?? 0, count)
+            }
+            for (prefix, count) in ofPrefixes {
+                guard let outer = observed.prefix(of: prefix, isProper: true) else { continue }
+                rest[outer] = (rest[outer] ?? 0) - min(rest[outer] ?? 0, count)
+            }
+            for (prefix, count) in rest where count > 0 && prefix != "tidings." {
+                counts[LinkName(prefix + "*"), default: 0] += count
+            }
+            return counts
+        }
+
+        private func subscribe(to name: LinkName) {
+            met = nil
+            guard exact.count < Self.nameLimit else { return }
+            var result: Int32 = 0
+            let number = Self.add(name.text, 0, to: observer, &result)
+            // Without an entry for it, its losses are counted under the prefix.
+            if result == 0 { subscriptions[number] = .name(name) }
+            exact.insert(name)
+        }
+
+        private func taken() -> Arrival {
+            if delivery.kind == TIDINGS_DELIVERY_MISSED {
+                isDeliveryPending = false
+                missed[delivery.subscriptions[0], default: 0] += delivery.missed
+                return .missed(takeMissed(), before: delivery.sequence)
+            }
+            let name = Self.name(of: delivery, like: lastName)
+            lastName = name
+            if name.text.utf8.starts(with: "tidings.".utf8) { return .other }
+            if !exact.contains(name) { met = name }
+            let (record, content) = Self.record(of: delivery, name: name, withContent: keepsContents)
+            if let content { remember(content, at: record.position) }
+            return .record(record)
+        }
+
+        private static func name(of delivery: tidings_delivery, like last: LinkName) -> LinkName {
+            let bytes = UnsafeRawBufferPointer(start: delivery.name, count: delivery.name_length)
+            var text = last.text
+            let isSame = text.withUTF8 {
+                $0.count == bytes.count && memcmp($0.baseAddress!, bytes.baseAddress!, bytes.count) == 0
+            }
+            return isSame ? last : LinkName(String(decoding: bytes, as: UTF8.self))
+        }
+
+        private static func record(
+            of delivery: tidings_delivery, name: LinkName, withContent: Bool
+        ) -> (RingRecord, Content?) {
+            var fields: OriginSection.Fields?
+            if delivery.flags & UInt32(TIDINGS_DELIVERY_SECTIONS) != 0 {
+                var size = 0
+                let bytes = withUnsafePointer(to: delivery) { tidings_delivery_section($0, OriginSection.type, &size) }
+                if let bytes {
+                    fields = OriginSection.read(UnsafeRawBufferPointer(start: bytes, count: size), name: name)
+                }
+            }
+            let isCleared = delivery.flags & UInt32(TIDINGS_DELIVERY_CLEARED) != 0
+            let isRetained = delivery.flags & UInt32(TIDINGS_DELIVERY_STATE) != 0
+            let record = RingRecord(
+                position: delivery.sequence, name: name,
+                postedAt: min(delivery.posted_at_ns, OriginSection.bound - 1), isRetained: isRetained,
+                isCleared: isCleared || fields?.isCleared == true, relayed: fields?.relayed)
+            guard withContent else { return (record, nil) }
+            let content = Content(
+                subject: delivery.subject_length == 0
+                    ? ""
+                    : String(
+                        decoding: UnsafeRawBufferPointer(start: delivery.subject, count: delivery.subject_length),
+                        as: UTF8.self),
+                format: delivery.format, pid: fields?.pid ?? delivery.pid, uid: fields?.uid ?? delivery.uid,
+                postedAt: fields?.postedAt ?? delivery.posted_at_ns,
+                payload: Array(UnsafeRawBufferPointer(start: delivery.payload, count: delivery.size)))
+            return (record, content)
+        }
+
+        /// All retained values of the observed names.
+        func values() throws(RelayError) -> [RingRecord] {
+            let reader = try open(seeking: .max, flags: UInt32(TIDINGS_ADD_RETAINED), all: false)
+            defer { tidings_observer_close(reader) }
+            var records: [RingRecord] = []
+            var delivery = tidings_delivery()
+            var last = LinkName("")
+            while tidings_next(reader, 0, &delivery) == 0 {
+                guard delivery.kind == TIDINGS_DELIVERY_MESSAGE else { continue }
+                guard delivery.flags & UInt32(TIDINGS_DELIVERY_RETAINED) != 0 else { break }
+                last = Self.name(of: delivery, like: last)
+                if last.text.utf8.starts(with: "tidings.".utf8) { continue }
+                records.append(Self.record(of: delivery, name: last, withContent: false).0)
+            }
+            return records
+        }
+
+        // MARK: - Contents
+
+        private func remember(_ content: Content, at position: UInt64) {
+            cache.append((position, content))
+            cacheBytes += content.payload.count + 256
+            while cacheBytes > Self.cacheLimit, cacheStart < cache.count - 1 {
+                cacheBytes -= cache[cacheStart].content.payload.count + 256
+                cache[cacheStart].content.payload = []
+                cacheStart += 1
+            }
+            if cacheStart > 1024, cacheStart * 2 > cache.count {
+                cache.removeFirst(cacheStart)
+                cacheStart = 0
+            }
+        }
+
+        private func clearCache() {
+            cache.removeAll(keepingCapacity: true)
+            cacheStart = 0
+            cacheBytes = 0
+        }
+
+        /// Everything was sent: contents are not needed, unless a peer asks again.
+        func caughtUp() {
+            if cache.count - cacheStart > 4096 {
+                let removed = cache.count - 2048
+                for at in cacheStart..<removed { cacheBytes -= cache[at].content.payload.count + 256 }
+                cache.removeFirst(removed)
+                cacheStart = 0
+            }
+            closeReaders()
+        }
+
+        func content(at position: UInt64) -> Content? {
+            var (low, high) = (cacheStart, cache.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if cache[middle].position >= position { high = middle } else { low = middle + 1 }
+            }
+            if low < cache.count, cache[low].position == position { return cache[low].content }
+            return readAgain(position)
+        }
+
+        private func readAgain(_ position: UInt64) -> Content? {
+            let found = readers.indices.filter { readers[$0].position <= position }
+                .max { readers[$0].position < readers[$1].position }
+            var at = found ?? -1
+            if at < 0 || position - readers[at].position > slots / 8 + 64 {
+                if readers.count == Self.readerLimit { tidings_observer_close(readers.removeFirst().observer) }
+                let flags = UInt32(TIDINGS_ADD_HISTORY)
+                guard let observer = try? open(seeking: position, flags: flags, all: false) else { return nil }
+                readers.append(Reader(observer: observer, position: position))
+                at = readers.count - 1
+            }
+            if let ahead = readers[at].ahead {
+                if ahead.position > position { return nil }
+                readers[at].ahead = nil
+                if ahead.position == position {
+                    readers[at].position = position + 1
+                    return ahead.content
+                }
+            }
+            var delivery = tidings_delivery()
+            while tidings_next(readers[at].observer, 0, &delivery) == 0 {
+                guard delivery.kind == TIDINGS_DELIVERY_MESSAGE, delivery.sequence >= position else { continue }
+                let name = Self.name(of: delivery, like: lastName)
+                let content = Self.record(of: delivery, name: name, withContent: true).1!
+                if delivery.sequence == position {
+                    readers[at].position = position + 1
+                    return content
+                }
+                readers[at].position = position
+                readers[at].ahead = (delivery.sequence, content)
+                return nil
+            }
+            readers[at].position = tidings_observer_position(readers[at].observer)
+            return nil
+        }
+
+        private func closeReaders() {
+            for reader in readers { tidings_observer_close(reader.observer) }
+            readers = []
+        }
+
+        func value(of name: LinkName) -> (position: UInt64, content: Content)? {
+            var opened: OpaquePointer?
+            guard tidings_observer_open(center, 0, &opened) == 0, let opened else { return nil }
+            defer { tidings_observer_close(opened) }
+            var result: Int32 = 0
+            _ = Self.add(name.text, UInt32(TIDINGS_ADD_RETAINED), to: opened, &result)
+            var delivery = tidings_delivery()
+            guard result == 0, tidings_next(opened, 0, &delivery) == 0, delivery.kind == TIDINGS_DELIVERY_MESSAGE,
+                delivery.flags & UInt32(TIDINGS_DELIVERY_RETAINED) != 0
+            else { return nil }
+            let (record, content) = Self.record(of: delivery, name: name, withContent: true)
+            return (record.position, content!)
+        }
+
+        // MARK: - Posting
+
+        func post(_ post: Post) -> Posted {
+            let key = PublisherKey(name: post.name, subject: post.content.subject)
+            guard let publisher = publisher(for: key) else { return .never(Self.lastError) }
+            let account = AccountKey(incarnation: post.relayed.mark.origin.incarnation, name: post.name)
+            var lossPosition: UInt64 = 0
+            if post.relayed.lost > 0 {
+                // Observers that registered later do not count this loss.
+                if losses[account]?.lost != post.relayed.lost {
+                    losses[account] = (post.relayed.lost, tidings_observer_position(observer))
+                }
+                lossPosition = losses[account]!.position
+            }
+            OriginSection.write(post, lossPosition: lossPosition, to: section)
+            var one = tidings_section()
+            one.bytes = UnsafeRawPointer(section.baseAddress!)
+            one.size = OriginSection.size
+            one.type = OriginSection.type
+            let isClear = post.isCleared && post.isRetained
+            let payload = post.isCleared ? [] : post.content.payload
+            var sequence: UInt64 = 0
+            let result = withUnsafePointer(to: one) { one in
+                var options = tidings_post_options()
+                options.format = post.content.format
+                options.flags = UInt8(
+                    TIDINGS_POST_SECTIONS | TIDINGS_POST_SECTIONS_REQUIRED | (post.isRetained ? TIDINGS_POST_RETAIN : 0)
+                )
+                options.section_count = 1
+                options.sections = one
+                if isClear { return tidings_state_set(publisher, nil, 0, &options, &sequence) }
+                return payload.withUnsafeBytes {
+                    tidings_post(publisher, $0.baseAddress, $0.count, &options, &sequence)
+                }
+            }
+            switch -result {
+            case 0: return .at(sequence)
+            case ESTALE: return .ended
+            case EINVAL, EMSGSIZE: return .never(Self.lastError)
+            default: return .later(Self.lastError)
+            }
+        }
+
+        private func publisher(for key: PublisherKey) -> OpaquePointer? {
+            if let last = lastPublisher, last.key == key { return last.publisher }
+            if let known = publishers[key] {
+                lastPublisher = (key, known)
+                return known
+            }
+            if publishers.count >= Self.publisherLimit {
+                for publisher in publishers.values { tidings_publisher_close(publisher) }
+                publishers = [:]
+            }
+            var opened: OpaquePointer?
+            var (name, subject) = (key.name.text, key.subject)
+            let result = name.withUTF8 { name in
+                subject.withUTF8 { subject in
+                    name.withMemoryRebound(to: CChar.self) { name in
+                        subject.withMemoryRebound(to: CChar.self) { subject in
+                            tidings_publisher_open(
+                                center, name.baseAddress, name.count, subject.isEmpty ? nil : subject.baseAddress,
+                                subject.count, &opened)
+                        }
+                    }
+                }
+            }
+            guard result == 0, let opened else { return nil }
+            publishers[key] = opened
+            lastPublisher = (key, opened)
+            return opened
+        }
+
+        // MARK: - Stored bytes
+
+        /// Sets the retained value of one of the relay's own names. `nil`, or why it failed.
+        func store(_ bytes: [UInt8], as name: String) -> String? {
+            guard let publisher = publisher(for: PublisherKey(name: LinkName(name), subject: "")) else {
+                return Self.lastError
+            }
+            let result = bytes.withUnsafeBytes { tidings_state_set(publisher, $0.baseAddress, $0.count, nil, nil) }
+            return result == 0 ? nil : Self.lastError
+        }
+
+        func stored(as name: String) -> [UInt8]? {
+            guard let publisher = publisher(for: PublisherKey(name: LinkName(name), subject: "")) else { return nil }
+            for _ in 0..<8 {
+                var size = 0
+                let result = tidings_state_get(publisher, nil, &size, nil, nil)
+                guard result == -ENOBUFS || result == 0 else { return nil }
+                var bytes = [UInt8](repeating: 0, count: size)
+                if bytes.withUnsafeMutableBytes({ tidings_state_get(publisher, $0.baseAddress, &size, nil, nil) }) == 0 {
+                    return Array(bytes.prefix(size))
+                }
+            }
+            return nil
+        }
+    }
+
+    /// Ends the wait of the relay's thread.
+    struct RelayInterruption: @unchecked Sendable {
+        // Sendable: any thread may call the function, and the driver calls it only while the observer is open.
+        let observer: OpaquePointer?
+
+        func callAsFunction() {
+            if let observer { tidings_observer_interrupt(observer) }
+        }
+    }
+#endif

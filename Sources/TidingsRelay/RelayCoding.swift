@@ -1,0 +1,254 @@
+// The relay's own bytes in its center: the section of a relayed notification, and the checkpoint. Other processes can
+// write both, so each number is checked before it is used (invariant T1).
+
+#if Relay
+    internal import TidingsLink
+
+    /// The section of a relayed notification (Docs/Design/Relay.md, section 5).
+    enum OriginSection {
+        static let size = 104
+        /// TIDINGS_SECTION_ORIGIN.
+        static let type: UInt16 = 4
+        private static let valueFlag: UInt32 = 1
+        private static let clearedFlag: UInt32 = 2
+        /// Numbers of peers are below this one.
+        static let bound = UInt64(1) << 62
+
+        struct Fields {
+            var relayed: Relayed
+            var postedAt: UInt64
+            var pid: Int32
+            var uid: UInt32
+            var isCleared: Bool
+        }
+
+        static func write(_ post: Post, lossPosition: UInt64, to bytes: UnsafeMutableRawBufferPointer) {
+            func put<Number: FixedWidthInteger>(_ number: Number, _ offset: Int) {
+                bytes.storeBytes(of: number.littleEndian, toByteOffset: offset, as: Number.self)
+            }
+            let mark = post.relayed.mark
+            put(mark.origin.incarnation, 0)
+            put(mark.sequence, 8)
+            put(mark.count, 16)
+            put(post.relayed.version?.date ?? 0, 24)
+            put(post.relayed.lost, 32)
+            put(post.relayed.lostUnsure, 40)
+            put(lossPosition, 48)
+            put(mark.unsure, 56)
+            put(post.content.postedAt, 64)
+            put(post.content.pid, 72)
+            put(post.content.uid, 76)
+            put((post.relayed.isValue ? valueFlag : 0) | (post.isCleared ? clearedFlag : 0), 80)
+            put(UInt32(0), 84)
+            put(mark.base, 88)
+            put(post.relayed.version?.sequence ?? 0, 96)
+        }
+
+        /// `nil`: no relay wrote these bytes.
+        static func read(_ bytes: UnsafeRawBufferPointer, name: LinkName) -> Fields? {
+            guard bytes.count == size else { return nil }
+            func number(_ offset: Int) -> UInt64 {
+                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            }
+            func half(_ offset: Int) -> UInt32 {
+                UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+            }
+            for offset in [8, 16, 24, 32, 40, 56, 88, 96] where number(offset) >= bound { return nil }
+            let flags = half(80)
+            let isCleared = flags & clearedFlag != 0
+            let incarnation = number(0)
+            let mark = Mark(
+                origin: Origin(incarnation: incarnation), name: name, sequence: number(8), count: number(16),
+                base: number(88), unsure: number(56))
+            let version =
+                number(24) == 0
+                ? nil
+                : Version(date: number(24), incarnation: incarnation, sequence: number(96), isCleared: isCleared)
+            return Fields(
+                relayed: Relayed(
+                    mark: mark, version: version, lost: number(32), lostUnsure: number(40),
+                    isValue: flags & valueFlag != 0),
+                postedAt: number(64), pid: Int32(bitPattern: half(72)), uid: half(76), isCleared: isCleared)
+        }
+    }
+
+    /// A checkpoint as bytes: LEB128 numbers; texts and lists behind their length.
+    enum CheckpointCoding {
+        private static let format: UInt8 = 0xC1
+
+        static func encode(_ checkpoint: Checkpoint) -> [UInt8] {
+            var output = ByteOutput()
+            output.bytes.append(format)
+            output.number(checkpoint.position)
+            output.number(checkpoint.ownBase)
+            output.number(UInt64(checkpoint.origins.count))
+            for record in checkpoint.origins {
+                output.origin(record.origin)
+                output.number(UInt64(record.accounts.count))
+                for (name, account) in record.accounts {
+                    output.text(name.text)
+                    output.number(account.sequence)
+                    output.number(account.count)
+                    output.number(account.base)
+                    output.number(account.lost)
+                    output.number(account.lostUnsure)
+                    output.number(account.unsure)
+                }
+            }
+            output.number(UInt64(checkpoint.values.count))
+            for (name, value) in checkpoint.values {
+                output.text(name.text)
+                output.number(value.version.date)
+                output.number(value.version.incarnation)
+                output.number(value.version.sequence)
+                output.number(value.version.isCleared ? 1 : 0)
+                output.number(value.position)
+                output.number(value.origin.incarnation)
+            }
+            output.number(UInt64(checkpoint.places.count))
+            for place in checkpoint.places {
+                output.text(place.link)
+                output.number(place.incarnation)
+                output.number(place.place)
+            }
+            output.number(UInt64(checkpoint.uncertain.count))
+            for link in checkpoint.uncertain { output.text(link) }
+            return output.bytes
+        }
+
+        /// `nil`: no relay of this version wrote these bytes for the center with this incarnation.
+        static func decode(_ bytes: [UInt8], incarnation: UInt64) -> Checkpoint? {
+            var input = ByteInput(bytes: bytes)
+            guard let checkpoint = try? read(&input), input.left == 0,
+                checkpoint.origins.first?.origin.incarnation == incarnation
+            else { return nil }
+            return checkpoint
+        }
+
+        private static func read(_ input: inout ByteInput) throws -> Checkpoint {
+            guard try input.byte() == format else { throw ByteInput.Fault() }
+            let position = try input.bounded()
+            let ownBase = try input.bounded()
+            var origins: [Checkpoint.OriginAccounts] = []
+            for _ in 0..<(try input.count()) {
+                let origin = try input.origin()
+                var accounts: [LinkName: Account] = [:]
+                for _ in 0..<(try input.count()) {
+                    let name = try input.name()
+                    let (sequence, count, base) = (try input.bounded(), try input.bounded(), try input.bounded())
+                    var account = Account(sequence: sequence, count: count, base: base)
+                    account.lost = try input.bounded()
+                    account.lostUnsure = try input.bounded()
+                    account.unsure = try input.bounded()
+                    accounts[name] = account
+                }
+                origins.append(Checkpoint.OriginAccounts(origin: origin, accounts: accounts))
+            }
+            var values: [LinkName: Checkpoint.Value] = [:]
+            for _ in 0..<(try input.count()) {
+                let name = try input.name()
+                let (date, incarnation, sequence) = (try input.bounded(), try input.number(), try input.bounded())
+                let version = Version(
+                    date: date, incarnation: incarnation, sequence: sequence, isCleared: try input.number() == 1)
+                values[name] = Checkpoint.Value(
+                    version: version, position: try input.bounded(), origin: Origin(incarnation: try input.number()))
+            }
+            var places: [Checkpoint.LinkPlace] = []
+            for _ in 0..<(try input.count()) {
+                places.append(
+                    Checkpoint.LinkPlace(
+                        link: try input.text(), incarnation: try input.number(), place: try input.bounded()))
+            }
+            var uncertain: [String] = []
+            for _ in 0..<(try input.count()) { uncertain.append(try input.text()) }
+            return Checkpoint(
+                position: position, origins: origins, values: values, places: places, uncertain: uncertain,
+                ownBase: ownBase)
+        }
+    }
+
+    private struct ByteOutput {
+        var bytes: [UInt8] = []
+
+        mutating func number(_ number: UInt64) {
+            var number = number
+            while number > 0x7F {
+                bytes.append(UInt8(truncatingIfNeeded: number) | 0x80)
+                number >>= 7
+            }
+            bytes.append(UInt8(truncatingIfNeeded: number))
+        }
+
+        mutating func text(_ text: String) {
+            number(UInt64(text.utf8.count))
+            bytes.append(contentsOf: text.utf8)
+        }
+
+        mutating func origin(_ origin: Origin) {
+            number(origin.incarnation)
+            text(origin.host)
+            text(origin.center)
+        }
+    }
+
+    private struct ByteInput {
+        struct Fault: Error {}
+
+        let bytes: [UInt8]
+        var at = 0
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
+        var left: Int { bytes.count - at }
+
+        mutating func byte() throws -> UInt8 {
+            guard at < bytes.count else { throw Fault() }
+            defer { at += 1 }
+            return bytes[at]
+        }
+
+        mutating func number() throws -> UInt64 {
+            var number: UInt64 = 0
+            for shift in stride(from: UInt64(0), to: 64, by: 7) {
+                let byte = try byte()
+                guard shift < 63 || byte <= 1 else { throw Fault() }
+                number |= UInt64(byte & 0x7F) << shift
+                if byte < 0x80 { return number }
+            }
+            throw Fault()
+        }
+
+        /// Sums of two such numbers do not overflow.
+        mutating func bounded() throws -> UInt64 {
+            let number = try number()
+            guard number < OriginSection.bound else { throw Fault() }
+            return number
+        }
+
+        /// A number of elements, each of at least one byte.
+        mutating func count() throws -> Int {
+            let count = try number()
+            guard count <= UInt64(left) else { throw Fault() }
+            return Int(count)
+        }
+
+        mutating func text() throws -> String {
+            let count = try count()
+            guard count <= 255, let text = String(validating: bytes[at..<(at + count)], as: UTF8.self) else {
+                throw Fault()
+            }
+            at += count
+            return text
+        }
+
+        mutating func name() throws -> LinkName {
+            let text = try text()
+            guard !text.isEmpty else { throw Fault() }
+            return LinkName(text)
+        }
+
+        mutating func origin() throws -> Origin {
+            Origin(incarnation: try number(), host: try text(), center: try text())
+        }
+    }
+#endif

@@ -1,0 +1,312 @@
+// Carries out what the link core asks for: reads the center, sends on links, posts and stores. One thread owns it.
+
+#if Relay
+    internal import Glibc
+    internal import TidingsLink
+
+    final class RelayDriver: @unchecked Sendable {
+        // Sendable: the thread of `run` alone uses everything but `events` and `orders`, which have locks of their own.
+        static let checkpointName = "tidings.relay.checkpoint"
+        /// Records that are read, or outputs carried out, before the other side has its turn.
+        private static let turn = 256
+        /// Nanoseconds until a post or a message that was refused for now is tried again.
+        private static let retry: UInt64 = 2_000_000
+        /// Nanoseconds after which a relay goes on without a checkpoint that can't be stored.
+        private static let storeLimit: UInt64 = 2_000_000_000
+
+        private let center: RelayCenter
+        private let own: Origin
+        private let limits: LinkLimits
+        private let events = RelayEvents()
+        private let report: RelayReport
+        private var core: RelayCore
+        private var lanes: [RelayLane] = []
+        private var laneCount = 0
+        private var taken: [(lane: Int, event: RelayEvents.Event)] = []
+        private var now: UInt64 = 0
+        /// Nanoseconds; 0: none.
+        private var postAgainAt: UInt64 = 0
+        private var storing: (bytes: [UInt8], since: UInt64)?
+        private var toldPostProblem = false
+        private var orders: [Order] = []
+
+        enum Order {
+            case end
+            case links([Relay.Link], [LinkConfiguration])
+        }
+
+        init(
+            center: RelayCenter, own: Origin, links: [Relay.Link], configurations: [LinkConfiguration],
+            report: RelayReport
+        ) throws(RelayError) {
+            self.center = center
+            self.own = own
+            self.report = report
+            var limits = LinkLimits()
+            limits.payload = center.maximumPayload
+            self.limits = limits
+            let stored = center.stored(as: Self.checkpointName)
+            let checkpoint = stored.flatMap { CheckpointCoding.decode($0, incarnation: own.incarnation) }
+            if stored != nil, checkpoint == nil { report.lostCheckpoint() }
+            core = try Self.makeCore(center, own, checkpoint, configurations, limits)
+            setLinks(links)
+        }
+
+        private static func makeCore(
+            _ center: RelayCenter, _ own: Origin, _ checkpoint: Checkpoint?, _ links: [LinkConfiguration],
+            _ limits: LinkLimits
+        ) throws(RelayError) -> RelayCore {
+            let position = try center.observe(ObservedNames(links), fromOldest: checkpoint != nil)
+            var core: RelayCore
+            if var checkpoint, checkpoint.position <= center.ends.end {
+                checkpoint.origins[0].origin = own
+                core = RelayCore(
+                    checkpoint: checkpoint, oldest: position, slots: center.slots, links: links, limits: limits)
+                let end = center.ends.end
+                center.keepsContents = false
+                defer { center.keepsContents = true }
+                var records: [RingRecord] = []
+                reading: while center.position < end {
+                    switch center.next(timeout: 0) {
+                    case .record(let record): records.append(record)
+                    case .other, .missed: continue
+                    case .nothing: break reading
+                    case .ended: throw RelayError(.removed, "center \"\(own.center)\" was removed")
+                    case .failed(let line): throw RelayError(.center, line)
+                    }
+                }
+                core.replay(records)
+            } else {
+                core = RelayCore(center: own, slots: center.slots, links: links, position: position, limits: limits)
+            }
+            core.readThrough(center.position)
+            core.refresh(try center.values(), date: realtime())
+            return core
+        }
+
+        // MARK: - Orders of other threads
+
+        func order(_ order: Order) {
+            events.withLock { orders.append(order) }
+            events.wake()
+        }
+
+        private func takeOrders() -> [Order] {
+            events.withLock {
+                defer { orders = [] }
+                return orders
+            }
+        }
+
+        // MARK: - Links
+
+        /// Links whose server, name and credentials are as before keep their connection.
+        private func setLinks(_ links: [Relay.Link]) {
+            var before = lanes
+            lanes = links.map { link in
+                if let at = before.firstIndex(where: { $0.link.isConnectedAs(link) }) {
+                    let lane = before.remove(at: at)
+                    lane.link = link
+                    return lane
+                }
+                laneCount += 1
+                let options = NATSOptions(
+                    url: link.url, link: link.name, credentials: link.credentials,
+                    certificateAuthority: link.certificateAuthority)
+                let connector = RelayConnector(lane: laneCount, events: events) {
+                    onEvent throws(TransportError) in try NATSTransport(options, onEvent: onEvent)
+                }
+                return RelayLane(number: laneCount, link: link, connector: connector, limits: limits)
+            }
+            for lane in before { lane.connector.end() }
+            for at in lanes.indices where lanes[at].isUp { begin(at) }
+        }
+
+        private func begin(_ at: Int) {
+            let session = UInt64.random(in: 1 ..< .max)
+            lanes[at].begin(session: session)
+            lanes[at].connectedAt = now
+            core.connected(at, session: session)
+            report.connected(lanes[at])
+        }
+
+        private func change(_ links: [Relay.Link], _ configurations: [LinkConfiguration]) throws(RelayError) {
+            let checkpoint = core.makeCheckpoint()
+            core = try Self.makeCore(center, own, checkpoint, configurations, limits)
+            storing = nil
+            setLinks(links)
+        }
+
+        // MARK: - The loop
+
+        /// Runs until it is ordered to end. Then it stores a checkpoint.
+        ///
+        /// - Throws: the center has ended, or can't be read.
+        func run() throws(RelayError) {
+            defer {
+                events.setInterruption(nil)
+                for lane in lanes { lane.connector.end() }
+            }
+            events.setInterruption(center.interruption)
+            while true {
+                now = Self.monotonic()
+                for order in takeOrders() {
+                    switch order {
+                    case .end:
+                        store(core.makeCheckpoint())
+                        return
+                    case .links(let links, let configurations):
+                        events.setInterruption(nil)
+                        defer { events.setInterruption(center.interruption) }
+                        try change(links, configurations)
+                    }
+                }
+                core.advance(to: now / 1_000_000)
+                takeEvents()
+                let hasMore = try read(timeout: 0)
+                let isBusy = try carryOut()
+                report.update(lanes, core, center, now: now)
+                if hasMore || isBusy { continue }
+                center.caughtUp()
+                _ = try read(timeout: timeout)
+            }
+        }
+
+        /// Nanoseconds until something is due.
+        private var timeout: Int64 {
+            let now = Self.monotonic()
+            var next = core.deadline.map { $0 * 1_000_000 } ?? now + 1_000_000_000_000
+            if postAgainAt > 0 { next = min(next, postAgainAt) }
+            if storing != nil || lanes.contains(where: { !$0.isWritable }) { next = min(next, now + Self.retry) }
+            if let due = report.due { next = min(next, due) }
+            for lane in lanes {
+                if let token = lane.nextToken(now: now) { next = min(next, token) }
+            }
+            return Int64(clamping: max(next, now + 1000) - now)
+        }
+
+        private func takeEvents() {
+            events.take(into: &taken)
+            for (number, event) in taken {
+                guard let at = lanes.firstIndex(where: { $0.number == number }) else { continue }
+                let lane = lanes[at]
+                switch event {
+                case .opened(let transport): if lane.opened(transport) { begin(at) }
+                case .failed(let error): report.failed(lane, error.message)
+                case .transport(.connected): if lane.connected() { begin(at) }
+                case .transport(.disconnected(let why)):
+                    lane.disconnected()
+                    core.disconnected(at)
+                    report.disconnected(lane, why)
+                case .transport(.received(let bytes)): lane.arrived(bytes)
+                }
+            }
+            taken.removeAll(keepingCapacity: true)
+            for at in lanes.indices {
+                lanes[at].takeFrames(now: now) { core.received($0, link: at) }
+                if !lanes[at].isWritable {
+                    lanes[at].flush()
+                    core.setWritable(lanes[at].isWritable, link: at)
+                }
+            }
+        }
+
+        /// Reads what is in the ring, one turn at most. True: there may be more.
+        private func read(timeout: Int64) throws(RelayError) -> Bool {
+            var timeout = timeout
+            for _ in 0..<Self.turn {
+                switch center.next(timeout: timeout) {
+                case .record(let record): core.read(record)
+                case .missed(let counts, let end):
+                    core.missed(counts, before: end)
+                    core.refresh(try center.values(), date: Self.realtime())
+                case .other: break
+                case .nothing:
+                    core.readThrough(center.position)
+                    return false
+                case .ended:
+                    throw RelayError(
+                        .removed, "center \"\(own.center)\" was removed; start the relay again for the next one")
+                case .failed(let line): throw RelayError(.center, line)
+                }
+                timeout = 0
+            }
+            return true
+        }
+
+        /// True: there is more to do, one turn was enough.
+        private func carryOut() throws(RelayError) -> Bool {
+            if let waiting = storing {
+                guard tryToStore(waiting.bytes, since: waiting.since) else { return false }
+            }
+            if postAgainAt > now { return false }
+            postAgainAt = 0
+            for _ in 0..<Self.turn {
+                guard let output = core.next(center) else { return false }
+                switch output {
+                case .send(let link, let frame):
+                    let lane = lanes[link]
+                    lane.send(frame, now: now)
+                    if !lane.isWritable { core.setWritable(false, link: link) }
+                case .post(let post):
+                    switch center.post(post) {
+                    case .at(let position):
+                        core.posted(at: position)
+                        toldPostProblem = false
+                    case .later(let why):
+                        core.notPosted()
+                        if !toldPostProblem { report.postWaits(why) }
+                        toldPostProblem = true
+                        postAgainAt = now + Self.retry
+                        return false
+                    case .never(let why):
+                        report.postFailed(post.name.text, why)
+                        core.discarded()
+                    case .ended:
+                        core.notPosted()
+                        throw RelayError(
+                            .removed, "center \"\(own.center)\" was removed; start the relay again for the next one")
+                    }
+                case .store(let checkpoint): if !store(checkpoint) { return false }
+                }
+            }
+            return true
+        }
+
+        @discardableResult
+        private func store(_ checkpoint: Checkpoint) -> Bool {
+            report.origins(checkpoint.origins.map(\.origin))
+            return tryToStore(CheckpointCoding.encode(checkpoint), since: now)
+        }
+
+        private func tryToStore(_ bytes: [UInt8], since: UInt64) -> Bool {
+            if let why = center.store(bytes, as: Self.checkpointName) {
+                guard now > since + Self.storeLimit || bytes.count > limits.payload else {
+                    storing = (bytes, since)
+                    return false
+                }
+                report.checkpointFailed(why)
+            }
+            storing = nil
+            core.stored()
+            return true
+        }
+
+        static func monotonic() -> UInt64 { clock(CLOCK_MONOTONIC) }
+        static func realtime() -> UInt64 { clock(CLOCK_REALTIME) }
+
+        private static func clock(_ id: clockid_t) -> UInt64 {
+            var time = timespec()
+            clock_gettime(id, &time)
+            return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+        }
+    }
+
+    extension Relay.Link {
+        /// Whether a connection of this link can serve the other one.
+        func isConnectedAs(_ other: Relay.Link) -> Bool {
+            name == other.name && url == other.url && credentials == other.credentials
+                && certificateAuthority == other.certificateAuthority
+        }
+    }
+#endif

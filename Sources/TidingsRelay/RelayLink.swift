@@ -1,0 +1,163 @@
+#if Relay
+    internal import TidingsLink
+
+    extension Relay {
+        /// One link: the relay at its other end, and what passes in each direction.
+        ///
+        /// ```swift
+        /// let tokyo = Relay.Link(
+        ///     "tokyo", url: "nats://broker.example.com:4222", sends: ["com.example.*"], accepts: ["com.example.*"])
+        /// ```
+        ///
+        /// A list has names of notifications, and prefixes of names: `com.example.*` is every name that begins with
+        /// `com.example.`, and `*` is every name. A star elsewhere is an error. Names that begin with `tidings.` belong
+        /// to the library, and never pass.
+        public struct Link: Hashable, Sendable {
+            /// The same at both ends, and no third relay may use it: 1 to 64 letters, digits, `-` and `_` (ASCII).
+            public var name: String
+            /// The server: `nats://HOST:PORT`, also with `USER:PASSWORD@` before the host.
+            public var url: String
+            /// The names that this relay sends. At most 4,096 names, and 128 prefixes in all links.
+            public var sends: [String]
+            /// The names that this relay accepts. Whatever else a peer sends is refused, and counted.
+            public var accepts: [String]
+            /// Whether retained values pass as such. Both ends must have it. Otherwise a retained notification arrives
+            /// as an ordinary one.
+            public var retained: Bool
+            /// A file with a JWT and a key, as `nsc generate creds` writes it.
+            public var credentials: String?
+            /// A file with the certificates (PEM) that the server's must be signed by. With it, TLS is required.
+            public var certificateAuthority: String?
+            /// How many notifications a second are accepted, on average over a second. `nil`: no limit. The peer holds
+            /// back what is beyond, in its ring.
+            public var rate: Int?
+
+            /// A link; ``Relay/init(_:links:logger:)`` checks it.
+            public init(
+                _ name: String, url: String, sends: [String] = [], accepts: [String] = [], retained: Bool = false,
+                credentials: String? = nil, certificateAuthority: String? = nil, rate: Int? = nil
+            ) {
+                self.name = name
+                self.url = url
+                self.sends = sends
+                self.accepts = accepts
+                self.retained = retained
+                self.credentials = credentials
+                self.certificateAuthority = certificateAuthority
+                self.rate = rate
+            }
+
+            /// The server without a user and a password, for messages.
+            var shownURL: String {
+                guard let at = url.lastIndex(of: "@"), let scheme = url.range(ofText: "://") else { return url }
+                return String(url[..<scheme] + url[url.index(after: at)...])
+            }
+
+            func configuration() throws(RelayError) -> LinkConfiguration {
+                LinkConfiguration(name: name, sends: try list(sends, "sends"), accepts: try list(accepts, "accepts"))
+            }
+
+            private func list(_ texts: [String], _ verb: String) throws(RelayError) -> NameList {
+                var names: [LinkName] = []
+                var prefixes: [LinkName] = []
+                for text in texts {
+                    let isPrefix = text.utf8.last == UInt8(ascii: "*")
+                    let name = isPrefix ? String(text.dropLast()) : text
+                    guard !name.utf8.contains(UInt8(ascii: "*")), isPrefix || !name.isEmpty, name.utf8.count <= 255,
+                        !name.utf8.contains(0)
+                    else {
+                        throw RelayError(
+                            .invalidLink,
+                            "link \"\(self.name)\" \(verb) \"\(text)\": use a name of 1 to 255 bytes, a prefix and a "
+                                + "star at its end (com.example.*), or * for all names")
+                    }
+                    if isPrefix { prefixes.append(LinkName(name)) } else { names.append(LinkName(name)) }
+                }
+                guard names.count <= 4096, prefixes.count <= 128 else {
+                    throw RelayError(
+                        .invalidLink,
+                        "link \"\(self.name)\" \(verb) \(names.count) names and \(prefixes.count) prefixes: use at most "
+                            + "4096 and 128")
+                }
+                return NameList(names: names, prefixes: prefixes)
+            }
+
+            static func check(_ links: [Link]) throws(RelayError) -> [LinkConfiguration] {
+                guard !links.isEmpty else {
+                    throw RelayError(.invalidLink, "a relay needs a link; give one")
+                }
+                var names: Set<String> = []
+                var configurations: [LinkConfiguration] = []
+                for link in links {
+                    let isName = link.name.utf8.allSatisfy {
+                        (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+                            || $0 == 0x2D || $0 == 0x5F
+                    }
+                    guard isName, (1...64).contains(link.name.utf8.count) else {
+                        throw RelayError(
+                            .invalidLink,
+                            "can't use link name \"\(link.name)\": use 1 to 64 letters, digits, - and _")
+                    }
+                    guard names.insert(link.name).inserted else {
+                        throw RelayError(
+                            .invalidLink, "two links have the name \"\(link.name)\": give each a name of its own")
+                    }
+                    guard link.url.hasPrefix("nats://"), link.url.utf8.count > 7, !link.url.utf8.contains(0) else {
+                        throw RelayError(
+                            .invalidLink,
+                            "link \"\(link.name)\" has the URL \"\(link.shownURL)\": use nats://HOST:PORT")
+                    }
+                    guard !link.sends.isEmpty || !link.accepts.isEmpty else {
+                        throw RelayError(
+                            .invalidLink, "link \"\(link.name)\" sends and accepts nothing: name what passes")
+                    }
+                    if let rate = link.rate, rate < 1 {
+                        throw RelayError(.invalidLink, "link \"\(link.name)\" has rate \(rate): use at least 1")
+                    }
+                    configurations.append(try link.configuration())
+                }
+                return configurations
+            }
+        }
+    }
+
+    extension String {
+        /// Behind the first occurrence of a text.
+        fileprivate func range(ofText text: String) -> String.Index? {
+            var index = startIndex
+            while index < endIndex {
+                if self[index...].hasPrefix(text) { return self.index(index, offsetBy: text.count) }
+                index = self.index(after: index)
+            }
+            return nil
+        }
+    }
+
+    /// Why a relay can't run, in one line: what was tried, why it failed, what to do.
+    public struct RelayError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The kinds of errors. Later versions may add some.
+        public struct Code: Hashable, Sendable {
+            private let value: UInt8
+            /// A link's configuration is not valid.
+            public static let invalidLink = Code(value: 1)
+            /// Another relay has the center.
+            public static let isRelayed = Code(value: 2)
+            /// The center can't be opened, read or posted to.
+            public static let center = Code(value: 3)
+            /// The center was removed while the relay ran.
+            public static let removed = Code(value: 4)
+            /// A configuration file can't be read, or is not valid.
+            public static let invalidFile = Code(value: 5)
+        }
+
+        public let code: Code
+        /// The line.
+        public let message: String
+        public var description: String { message }
+
+        init(_ code: Code, _ message: String) {
+            self.code = code
+            self.message = message
+        }
+    }
+#endif
