@@ -1,0 +1,573 @@
+#!/usr/bin/env python3
+"""The relay: several centers of this machine stand for those of several machines, and a real nats-server joins them.
+
+    Tests/relay/relay.py COMMAND PEER [SCENE…] [--seed SEED] [--count N]
+
+COMMAND is the command `tidings` with the trait Relay, PEER the built peer.c. The scenes:
+
+origin     A notification reaches a second center with its origin, subject, format and poster. Retained values that
+           were set before the connection are equal at both ends afterwards; clears pass, too.
+stream     Two centers post at the same time. Each notification arrives once, in order.
+server     The same, while the server is killed and started again, and is stopped.
+kills      The same, while the relays are killed and started again.
+lapped     A relay is stopped while its ring goes round: what was lost is counted exactly.
+triangle   Three centers, each linked with each: every notification arrives once.
+held       A lossless observer holds posts back at the destination: the origin's posters do not wait for it, and the
+           destination's own notifications go on. Nothing is lost.
+reload     SIGHUP adds a link's name without a gap. A file that is not valid changes nothing.
+idle       An idle link sends at most one message a second in each direction, and its relay hardly computes.
+bad        Each bad input has its line.
+stat       `tidings stat` and `tidings doctor` show the links.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / ".ci"))
+from program import Program
+
+HANG = 120  # seconds for a scene
+SERVER = shutil.which("nats-server") or "/usr/sbin/nats-server"
+NAMES = "com.example.*"
+
+
+class Wrong(Exception):
+    pass
+
+
+def expect(condition, *values):
+    if not condition:
+        raise Wrong(" ".join(map(str, values)))
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Server:
+    def __init__(self, *options):
+        self.port, self.monitor = free_port(), free_port()
+        self.options = options
+        self.start()
+
+    @property
+    def url(self):
+        return f"nats://127.0.0.1:{self.port}"
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [SERVER, "-a", "127.0.0.1", "-p", str(self.port), "-m", str(self.monitor), *self.options],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        running.append(self.process)
+        while True:  # until it takes connections
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except ConnectionRefusedError:
+                time.sleep(0.01)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def messages(self):
+        """Messages that its clients have sent to it, by the name of the connection."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.monitor}/connz") as reply:
+            return [connection["in_msgs"] for connection in json.load(reply)["connections"]]
+
+
+class Site:
+    """A center, and its relay."""
+
+    def __init__(self, name, slots=65536):
+        self.name = name
+        command("create", name, "--slots", str(slots))
+        self.relay = None
+
+    def relays(self, *arguments):
+        self.arguments = arguments
+        self.relay = program("relay", "--center", self.name, *arguments)
+        self.relay.says("relaying center")
+
+    def link(self, server, *more, name="default", out=NAMES, accepts=NAMES):
+        self.relays("--link", server.url, "--name", name, "--out", out, "--in", accepts, *more)
+
+    def connected(self, other):
+        self.relay.says(f"connected with center {other.name} ")
+
+    def kill(self):
+        self.relay.process.kill()
+        self.relay.process.wait()
+
+    def again(self):
+        self.relay = program("relay", "--center", self.name, *self.arguments)
+        self.relay.says("relaying center")
+
+    def checker(self, ends):
+        checker = start([peer, "check", self.name, "com.example.", str(ends)])
+        expect(checker.stdout.readline() == "ready\n", "the checker is not ready")
+        return checker
+
+    def poster(self, name, count, pause=0):
+        return start([peer, "post", self.name, name, str(count), str(pause)])
+
+    def post(self, name, count=1):
+        expect(self.poster(name, count).wait() == 0, "a poster failed")
+
+    def state(self, name):
+        return command("state", "get", "--center", self.name, name, check=False).stdout.strip()
+
+
+def program(*arguments):
+    one = Program(tidings, *arguments)
+    running.append(one.process)
+    return one
+
+
+def start(arguments):
+    one = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+    running.append(one)
+    return one
+
+
+def command(*arguments, check=True, given=None):
+    result = subprocess.run([tidings, *arguments], capture_output=True, text=True, input=given)
+    if check and result.returncode:
+        raise Wrong(f"tidings {' '.join(arguments)}: {result.stderr.strip()}")
+    return result
+
+
+def accounts(checker):
+    """What a checker has counted when it has ended: the accounts, and how many were its center's own."""
+    lines = checker.stdout.read().splitlines()
+    expect(checker.wait() == 0, "the checker failed")
+    result = {}
+    for line in lines[:-1]:
+        incarnation, name, *numbers = line.split()
+        keys = ("received", "first", "last", "lost", "base", "count", "twice", "wrong")
+        result[name] = dict(zip(keys, map(int, numbers)), origin=incarnation)
+    own, missed = int(lines[-1].split()[1]), int(lines[-1].split()[3])
+    return result, own, missed
+
+
+def balanced(checker, posted, lossless=True):
+    """Each name of `posted` arrived as often as it was posted, or was counted as lost; once, and in order."""
+    found, _, missed = accounts(checker)
+    for name, count in posted.items():
+        account = found.get(name)
+        expect(account, name, "has not arrived at all")
+        expect(account["twice"] == 0 and account["wrong"] == 0, name, account)
+        expect(missed > 0 or account["received"] + account["lost"] == count, name, account, "posted", count)
+        if lossless:
+            expect(account["lost"] == 0 and account["received"] == count, name, account, "posted", count)
+    return found
+
+
+def wait_until(condition):
+    """For what tells of no event to wait for. HANG ends it."""
+    while not condition():
+        time.sleep(0.02)
+
+
+def pair(server, *more, slots=65536):
+    a, b = Site("a", slots), Site("b", slots)
+    a.link(server, *more)
+    b.link(server, *more)
+    a.connected(b)
+    b.connected(a)
+    return a, b
+
+
+# ---- scenes ----------------------------------------------------------------------------------------------------------
+
+
+def scene_origin():
+    server = Server()
+    a, b = Site("a"), Site("b")
+    command("state", "set", "--center", "a", "com.example.only.a", "1")
+    command("state", "set", "--center", "b", "com.example.only.b", "2")
+    command("state", "set", "--center", "a", "com.example.both", '"older"')
+    command("state", "set", "--center", "b", "com.example.both", '"newer"')
+    command("state", "set", "--center", "a", "com.other.value", "3")
+    a.link(server, "--retained")
+    b.link(server, "--retained")
+    a.connected(b)
+    b.connected(a)
+    for site in a, b:
+        wait_until(lambda: site.state("com.example.only.a") == "1" and site.state("com.example.only.b") == "2"
+                   and site.state("com.example.both") == '"newer"')
+    expect(b.state("com.other.value") == "", "a value of a name that does not pass has passed")
+    observer = program("observe", "--center", "b", "com.example.*", "--format", "json")
+    observer.says("observing")
+    checker = b.checker(1)
+    poster = subprocess.Popen([tidings, "post", "--center", "a", "com.example.hello", "--subject", "s", "--json", '{"n": 1}'])
+    expect(poster.wait() == 0, "the post failed")
+    line = json.loads(observer.says("hello"))
+    expect(line["payload"] == {"n": 1} and line["subject"] == "s", line)
+    command("state", "set", "--center", "a", "com.example.both", "null", check=False)
+    command("state", "clear", "--center", "a", "com.example.only.b")
+    wait_until(lambda: b.state("com.example.only.b") == "")
+    a.post("com.example.end")
+    found, own, _ = accounts(checker)
+    expect(own == 0, "a relayed notification has no origin", own)
+    expect(found["com.example.hello"]["received"] == 1, found)
+    origins = json.loads(b.state("tidings.relay.origins"))
+    expect([origin["center"] for origin in origins] == ["b", "a"], origins)
+    expect(f"{origins[1]['incarnation']:x}" == found["com.example.hello"]["origin"], origins, found)
+
+
+def streams(a, b, count, during=lambda: None, lossless=True, pause=0):
+    checkers = [(b, b.checker(1), "com.example.a"), (a, a.checker(1), "com.example.b")]
+    posters = [a.poster("com.example.a", count, pause), b.poster("com.example.b", count, pause)]
+    during()
+    for poster in posters:
+        expect(poster.wait() == 0, "a poster failed")
+    a.post("com.example.a")
+    a.post("com.example.end")
+    b.post("com.example.b")
+    b.post("com.example.end")
+    # The first number of the post behind the stream is 0 again: its own poster.
+    for _, checker, name in checkers:
+        found, _, missed = accounts(checker)
+        account = found[name]
+        expect(account["twice"] == 0 and account["wrong"] <= 1, name, account)
+        expect(missed == 0, "the checker itself missed", missed)
+        expect(account["received"] + account["lost"] == count + 1, name, account, "posted", count + 1)
+        expect(not lossless or account["lost"] == 0, name, account)
+
+
+def scene_stream():
+    a, b = pair(Server())
+    streams(a, b, options.count)
+
+
+def scene_server():
+    server = Server()
+    a, b = pair(server)
+
+    def during():
+        for _ in range(3):
+            server.kill()
+            time.sleep(chance.random() / 2)
+            server.start()
+            a.connected(b)
+            b.connected(a)
+        server.process.send_signal(signal.SIGSTOP)
+        a.relay.says("does not answer|disconnected")
+        server.process.send_signal(signal.SIGCONT)
+        a.connected(b)
+
+    streams(a, b, options.count // 10, during, pause=200)
+
+
+def scene_kills():
+    a, b = pair(Server())
+
+    def during():
+        for _ in range(6):
+            site = chance.choice((a, b))
+            other = b if site is a else a
+            time.sleep(chance.random() / 4)
+            site.kill()
+            site.again()
+            site.connected(other)
+
+    streams(a, b, options.count // 10, during, pause=100)
+
+
+def scene_lapped():
+    a, b = pair(Server(), slots=256)
+    checker = b.checker(1)
+    a.post("com.example.a", 10)
+    wait_until(lambda: int(json.loads(a.state("tidings.relay.links"))["links"][0]["unacknowledged"]) == 0)
+    a.relay.process.send_signal(signal.SIGSTOP)
+    a.post("com.example.a", 1000)
+    a.post("com.example.late", 300)  # the relay has not met this name before its ring went round
+    a.post("com.example.a", 1000)
+    a.relay.process.send_signal(signal.SIGCONT)
+    a.post("com.example.a", 5)
+    a.post("com.example.late", 5)
+    a.post("com.example.end")
+    found, _, missed = accounts(checker)
+    expect(missed == 0, "the checker itself missed", missed)
+    account = found["com.example.a"]
+    expect(account["received"] + account["lost"] == 2015 and account["lost"] > 0, found)
+    expect(account["twice"] == 0, found)
+
+
+def scene_triangle():
+    server = Server()
+    sites = [Site(name) for name in "abc"]
+    for site in sites:
+        config = {"links": [
+            {"name": "-".join(sorted((site.name, other.name))), "url": server.url, "out": [NAMES], "in": [NAMES]}
+            for other in sites if other is not site]}
+        path = os.path.join(directory, f"{site.name}.json")
+        pathlib.Path(path).write_text(json.dumps(config))
+        site.relays("--config", path)
+    for site in sites:
+        for _ in range(2):
+            site.relay.says("connected with center")
+    checkers = [site.checker(2) for site in sites]
+    posters = [site.poster(f"com.example.{site.name}", options.count // 10) for site in sites]
+    for site, poster in zip(sites, posters):
+        expect(poster.wait() == 0, "a poster failed")
+        site.post("com.example.end")
+    for site, checker in zip(sites, checkers):
+        found, own, _ = accounts(checker)
+        expect(own == options.count // 10 + 1, "own notifications came back", own)
+        for other in sites:
+            if other is not site:
+                account = found[f"com.example.{other.name}"]
+                expect(account["received"] == options.count // 10 and not account["lost"] and not account["wrong"], account)
+
+
+def scene_held():
+    a, b = pair(Server(), slots=256)
+    holder = start([peer, "hold", "b", "com.example.a"])
+    expect(holder.stdout.readline() == "ready\n", "the holder is not ready")
+    checker = a.checker(1)
+    # The posters of the origin wait for nothing. The ring of the destination is full after 256.
+    a.post("com.example.a", 200)
+    a.post("com.example.a", 200)
+    b.relay.says("waits: ")
+    # What the destination has to say goes out meanwhile: it needs no room in a ring but the origin's.
+    holder.terminate()
+    expect(holder.wait() == 0, "the holder failed")
+    b.post("com.example.b", 3)
+    b.post("com.example.end")
+    found = balanced(checker, {"com.example.b": 3})
+    expect(found, "nothing has arrived")
+    wait_until(lambda: json.loads(b.state("tidings.relay.links"))["links"][0]["posted"] >= 400)
+
+
+def scene_reload():
+    server = Server()
+    a, b = Site("a"), Site("b")
+    path = os.path.join(directory, "a.json")
+
+    def write(*names, text=None):
+        link = {"name": "default", "url": server.url, "out": list(names), "in": ["com.example.*"]}
+        pathlib.Path(path).write_text(text or json.dumps({"links": [link]}))
+
+    write("com.example.a", "com.example.end")
+    a.relays("--config", path)
+    b.link(server)
+    a.connected(b)
+    b.connected(a)
+    checker = b.checker(1)
+    poster = a.poster("com.example.a", 2000, 500)
+    for text, line in [
+        ('{"links": [\n{"name": "default",\n"urk": 1}]}', f'line 3: unknown key "urk" of a link'),
+        ("{}", "no links"),
+        ('{"links": [{"name": "a b", "url": "nats://x", "out": ["x"]}]}', 'link name "a b"'),
+    ]:
+        write(text=text)
+        a.relay.process.send_signal(signal.SIGHUP)
+        a.relay.says(line + ".*the links stay as they are")
+    write("com.example.a", "com.example.end", "com.example.new")
+    a.relay.process.send_signal(signal.SIGHUP)
+    a.relay.says("read .*: 1 link")
+    a.connected(b)
+    a.post("com.example.new", 3)
+    expect(poster.wait() == 0, "the poster failed")
+    a.post("com.example.end")
+    balanced(checker, {"com.example.a": 2000, "com.example.new": 3})
+
+
+def scene_idle():
+    server = Server()
+    a, b = pair(server)
+    a.post("com.example.a", 10)
+    wait_until(lambda: json.loads(a.state("tidings.relay.links"))["links"][0]["unacknowledged"] == 0)
+    time.sleep(2)  # what follows the last notification
+    before, used = server.messages(), cpu(a)
+    seconds = 5
+    time.sleep(seconds)
+    after = server.messages()
+    sent = [now - then for now, then in zip(after, before)]
+    # A beat may lie at each end of the time.
+    expect(len(sent) == 2 and max(sent) <= seconds + 1 and min(sent) >= seconds - 2, "messages in 5 s", sent)
+    expect(cpu(a) - used <= 0.1, "processor time of an idle relay in 5 s", cpu(a) - used)
+
+
+def cpu(site):
+    fields = pathlib.Path(f"/proc/{site.relay.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def scene_bad():
+    def refused(line, *arguments, status=1):
+        result = command("relay", *arguments, check=False)
+        expect(result.returncode == status, arguments, result.returncode, result.stderr)
+        expect(line in result.stderr, arguments, result.stderr)
+        if status == 1:
+            expect(result.stderr.count("\n") == 1, "more than one line:", result.stderr)
+
+    server = Server()
+    link = ("--center", "a", "--link", server.url, "--out", NAMES)
+    refused("Give --link or --config", "--center", "a", status=64)
+    refused("Give the names that pass", "--center", "a", "--link", server.url, status=64)
+    refused('can\'t use link name "a.b": use 1 to 64 letters', *link, "--name", "a.b")
+    refused('has the URL "http://x": use nats://', "--center", "a", "--link", "http://x", "--out", NAMES)
+    refused('sends "com.*.x": use a name', "--center", "a", "--link", server.url, "--out", "com.*.x")
+    refused("can't read /nowhere: No such file", "--config", "/nowhere")
+    for text, line in [
+        ("", "line 1: the file is no object"),
+        ('{"links": []}', "no links"),
+        ('{"links": [{"name": "x"}]}', 'a link without "url"'),
+        ('{"links": [{"name": "x", "url": "nats://h",\n "out": "y"}]}', 'line 2: "out" is no list'),
+        ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"], "rate": 0}]}', "has rate 0"),
+        ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"], "name": "z"}]}', '"name" occurs twice'),
+        ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"]}, {"name": "x", "url": "nats://h", "in": ["y"]}]}',
+         'two links have the name "x"'),
+        ('{"links": [{"name": "x", "url": "nats://h", "out": ["y\n"]}]}', "a text ends with its line"),
+        ('{"links": [{"name": "x", "url": "nats://h", "out": ["\\ud800"]}]}', "an escape is not JSON's"),
+        ('{"lines": []}', 'unknown key "lines"'),
+    ]:
+        path = os.path.join(directory, "bad.json")
+        pathlib.Path(path).write_text(text)
+        refused(line, "--center", "a", "--config", path)
+
+    # A server that is not there yet: one line, and then a connection.
+    late = Server()
+    late.kill()
+    a, b = Site("a"), Site("b")
+    a.link(late)
+    a.relay.says("link default: can't connect to nats://127.0.0.1:.*; trying again each second")
+    late.start()
+    # Nothing answers: one line.
+    a.relay.says("no relay answers at nats://127.0.0.1:.*; start one with the link name default")
+    # A second relay of the center.
+    refused("another relay has it", *link)
+    # Both ends without a common name.
+    b.link(late, out="com.third.*", accepts="com.third.*")
+    b.relay.says("neither end sends a name that the other one accepts")
+    a.relay.says("neither end sends a name that the other one accepts")
+    b.relay.process.terminate()
+    expect(b.relay.process.wait() == 0, "SIGTERM has not ended a relay well")
+    b.link(late)
+    b.connected(a)
+    # A third relay with the link's name.
+    c = Site("c")
+    c.link(late)
+    a.relay.says("center c on .* uses this link name, too")
+    # A link to itself: two relays can't have one center, so one relay has two links of ... one name at two servers.
+    # Credentials that the server refuses, and a file that is none.
+    locked = Server("--user", "u", "--pass", "p")
+    d = Site("d")
+    d.link(locked)
+    d.relay.says("link default: can't connect to nats://.*uthorization.*trying again")
+    locked_url = locked.url.replace("//", "//u:p@")
+    e = Site("e")
+    e.relays("--link", locked_url, "--out", NAMES)
+    e.relay.says("no relay answers at nats://127")
+    f = Site("f")
+    f.link(late, "--credentials", "/nowhere")
+    f.relay.says("link default: can't connect")
+    # A server that is too old, or none at all.
+    fake = FakeServer('{"server_id":"x","version":"2.8.4","proto":1,"max_payload":1048576}')
+    g = Site("g")
+    g.relays("--link", fake.url, "--out", NAMES)
+    g.relay.says("2.8.4.*2.9")
+    # The center is removed: the relay ends.
+    command("remove", "c")
+    c.relay.says('center "c" was removed')
+    expect(c.relay.process.wait() == 1, "a relay went on without its center")
+
+
+class FakeServer:
+    """Says what a server says first, and answers nothing else but PONG."""
+
+    def __init__(self, information):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"nats://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.information = information
+        import threading
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        import threading
+        while True:
+            connection, _ = self.socket.accept()
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        try:
+            connection.sendall(f"INFO {self.information}\r\n".encode())
+            while data := connection.recv(65536):
+                if b"PING" in data:
+                    connection.sendall(b"PONG\r\n")
+        except OSError:
+            pass
+
+
+def scene_stat():
+    server = Server()
+    a, b = pair(server)
+    a.post("com.example.a", 7)
+    b.post("com.example.end")
+    wait_until(lambda: json.loads(a.state("tidings.relay.links"))["links"][0]["sent"] == 7)
+    text = command("stat", "--center", "a").stdout
+    expect("default" in text and "connected with center b on" in text and "7 sent" in text, text)
+    picture = json.loads(command("stat", "--center", "a", "--json").stdout)
+    expect(picture["relay"]["links"][0]["sent"] == 7 and picture["relay"]["isAlive"], picture.get("relay"))
+    server.kill()
+    a.relay.says("disconnected")
+    wait_until(lambda: "link default does not work: " in command("doctor").stdout)
+    a.kill()
+    wait_until(lambda: "its relay (process" in command("doctor").stdout)
+    b.relay.process.terminate()
+    expect(b.relay.process.wait() == 0, "SIGTERM has not ended a relay well")
+    expect("relay" not in json.loads(command("stat", "--center", "b", "--json").stdout), "a state is left")
+
+
+SCENES = {name[6:]: scene for name, scene in list(globals().items()) if name.startswith("scene_")}
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("command")
+parser.add_argument("peer")
+parser.add_argument("scenes", nargs="*", metavar="SCENE")
+parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+parser.add_argument("--count", type=int, default=20000)
+options = parser.parse_args()
+tidings, peer = os.path.abspath(options.command), os.path.abspath(options.peer)
+chance = random.Random(options.seed)
+print(f"seed {options.seed}", flush=True)
+failed = 0
+for name in options.scenes or SCENES:
+    running = []
+    directory = tempfile.mkdtemp(prefix="tidings-relay.", dir="/dev/shm")
+    os.environ["TIDINGS_DIRECTORY"] = directory
+    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(Wrong(f"hangs: not done after {HANG} s")))
+    signal.alarm(HANG)
+    begin = time.monotonic()
+    try:
+        SCENES[name]()
+        print(f"{name}: passed, {time.monotonic() - begin:.1f} s", flush=True)
+    except (Wrong, SystemExit, Exception) as error:
+        failed += 1
+        traceback.print_exc()
+        print(f"{name}: FAILED: {error}", flush=True)
+    finally:
+        signal.alarm(0)
+        for process in running:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        shutil.rmtree(directory)
+sys.exit(1 if failed else 0)
