@@ -162,7 +162,7 @@
             due = nil
             var hasPhaseChanged = false
             for (at, lane) in lanes.enumerated() {
-                let peer = core.peer(ofLink: at)
+                let peer = core.isReceiving(onLink: at) ? core.peer(ofLink: at) : nil
                 if lane.peer?.incarnation != peer?.incarnation {
                     if let peer {
                         say(.info, lane, "connected with center \(peer.center) on \(peer.host)")
@@ -228,7 +228,7 @@
         }
 
         private static func state(_ at: Int, _ lane: RelayLane, _ core: RelayCore) -> Relay.LinkState {
-            let peer = core.peer(ofLink: at)
+            let peer = lane.peer
             var state = Relay.LinkState(lane.link.name, lane.link.shownURL, phase(lane, peer))
             let figures = core.figures(ofLink: at)
             state.problem = lane.problem

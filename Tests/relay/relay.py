@@ -183,8 +183,8 @@ def wait_until(condition):
         time.sleep(0.02)
 
 
-def pair(server, *more, slots=65536):
-    a, b = Site("a", slots), Site("b", slots)
+def pair(server, *more, slots=(65536, 65536)):
+    a, b = Site("a", slots[0]), Site("b", slots[1])
     a.link(server, *more)
     b.link(server, *more)
     a.connected(b)
@@ -290,7 +290,7 @@ def scene_kills():
 
 
 def scene_lapped():
-    a, b = pair(Server(), slots=256)
+    a, b = pair(Server(), slots=(256, 65536))
     checker = b.checker(1)
     a.post("com.example.a", 10)
     wait_until(lambda: int(json.loads(a.state("tidings.relay.links"))["links"][0]["unacknowledged"]) == 0)
@@ -337,7 +337,7 @@ def scene_triangle():
 
 
 def scene_held():
-    a, b = pair(Server(), slots=256)
+    a, b = pair(Server(), slots=(65536, 256))
     holder = start([peer, "hold", "b", "com.example.a"])
     expect(holder.stdout.readline() == "ready\n", "the holder is not ready")
     checker = a.checker(1)
@@ -411,6 +411,8 @@ def cpu(site):
 
 
 def scene_bad():
+    a, b = Site("a"), Site("b")
+
     def refused(line, *arguments, status=1):
         result = command("relay", *arguments, check=False)
         expect(result.returncode == status, arguments, result.returncode, result.stderr)
@@ -446,7 +448,6 @@ def scene_bad():
     # A server that is not there yet: one line, and then a connection.
     late = Server()
     late.kill()
-    a, b = Site("a"), Site("b")
     a.link(late)
     a.relay.says("link default: can't connect to nats://127.0.0.1:.*; trying again each second")
     late.start()
