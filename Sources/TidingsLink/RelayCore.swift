@@ -539,19 +539,6 @@ package struct RelayCore: Sendable {
         return post
     }
 
-    /// The post that `next` returned last can never succeed here: it counts as lost.
-    package mutating func discarded() {
-        guard let failed = outstanding else { return }
-        outstanding = nil
-        if var account = failed.account {
-            account.lost = account.lost.adding(1)
-            setAccount(account, origin: failed.origin, name: failed.name)
-            generation += 1
-            didHandle(failed.link)
-        }
-        links[failed.link].figures.refused += 1
-    }
-
     /// The checkpoint that `next` returned is stored.
     package mutating func stored() {
         isStoring = false
@@ -607,5 +594,10 @@ package struct RelayCore: Sendable {
     package func waiting(ofLink link: Int) -> (lag: UInt64, unacknowledged: Int) {
         guard links[link].isEstablished, links[link].peerRound != 0 else { return (0, 0) }
         return (cursor.reduced(by: links[link].scanned), links[link].unhandled)
+    }
+
+    /// Whether notifications of the peer are posted: the first comparison has ended.
+    package func isReceiving(onLink link: Int) -> Bool {
+        links[link].isEstablished && links[link].received != Beat.end
     }
 }

@@ -26,11 +26,10 @@
 
     final class RelayCenter: RingReading {
         enum Arrival {
-            case record(RingRecord)
-            /// The ring was lapped.
-            case missed([LinkName: UInt64], before: UInt64)
-            /// A notification of the library itself.
-            case other
+            /// The core has read it; or it is the relay's own, or one of the library itself.
+            case read
+            /// The ring was lapped. By the numbers of names.
+            case missed([Int: UInt64], before: UInt64)
             case nothing
             case ended
             case failed(String)
@@ -45,8 +44,8 @@
             case ended
         }
 
+        private static let reserved = "tidings."
         private static let nameLimit = 4096
-        private static let cacheLimit = 32 << 20
         private static let readerLimit = 4
         private static let publisherLimit = 1024
         /// Payloads of this size are read in place.
@@ -63,41 +62,38 @@
 
         private var observed = ObservedNames([])
         private var observer: OpaquePointer?
+        /// Subscriptions to the names of the configuration, which have no numbers yet.
+        private var named: [(subscription: UInt32, name: LinkName)] = []
         /// What each subscription of the observer is for.
         private var subscriptions: [UInt32: Subscription] = [:]
-        private var exact: Set<LinkName> = []
-        private var met: LinkName?
+        /// By the numbers of names: whether losses of this name are counted for itself.
+        private var exact: [Bool] = []
+        private var exactCount = 0
+        /// The number of a name that is to be observed for itself.
+        private var met: Int?
         private var missed: [UInt32: UInt64] = [:]
         private var delivery = tidings_delivery()
         /// A delivery that came behind a loss, and is not returned yet.
         private var isDeliveryPending = false
-        private var lastName = LinkName("")
 
         private enum Subscription {
-            case name(LinkName)
+            case name(Int)
             case prefix(String)
         }
 
-        /// Contents of the latest records.
-        private var cache: [(position: UInt64, content: Content)] = []
-        private var cacheStart = 0
-        private var cacheBytes = 0
-        /// Whether contents are kept: some link is about to send them.
-        var keepsContents = true
-
         private var readers: [Reader] = []
-        private var publishers: [PublisherKey: OpaquePointer] = [:]
-        private var lastPublisher: (key: PublisherKey, publisher: OpaquePointer)?
+        /// By the number of the name.
+        private var publishers: [OpaquePointer?] = []
+        /// For names with a subject, and the relay's own names.
+        private var otherPublishers: [PublisherKey: OpaquePointer] = [:]
         private let section = UnsafeMutableRawBufferPointer.allocate(byteCount: OriginSection.size, alignment: 8)
-        /// Where losses became known: the total, and the position.
-        private var losses: [AccountKey: (lost: UInt64, position: UInt64)] = [:]
 
         private struct PublisherKey: Hashable {
             var name: LinkName
             var subject: String
         }
 
-        /// Reads contents that have left the cache.
+        /// Reads contents that have left the log of the core.
         private struct Reader {
             var observer: OpaquePointer
             /// The next position.
@@ -151,7 +147,7 @@
         deinit {
             closeReaders()
             tidings_observer_close(observer)
-            for publisher in publishers.values { tidings_publisher_close(publisher) }
+            closePublishers()
             tidings_close(center)
             if lock >= 0 { Glibc.close(lock) }
             section.deallocate()
@@ -169,16 +165,18 @@
         // MARK: - Reading the ring
 
         /// Observes these names: from the oldest notification of the ring, or from the next one. Returns the position.
+        /// The numbers of names are those of the core that reads from now on.
         func observe(_ names: ObservedNames, fromOldest: Bool) throws(RelayError) -> UInt64 {
             tidings_observer_close(observer)
             observer = nil
             subscriptions = [:]
             exact = []
+            exactCount = 0
             met = nil
             missed = [:]
             isDeliveryPending = false
-            clearCache()
             closeReaders()
+            closePublishers()
             observed = names
             observer = try open(seeking: fromOldest ? 0 : .max, flags: UInt32(TIDINGS_ADD_HISTORY), all: true)
             return tidings_observer_position(observer)
@@ -197,15 +195,12 @@
             }
             for name in observed.names where result == 0 {
                 let number = Self.add(name, flags, to: opened, &result)
-                if all {
-                    subscriptions[number] = .name(LinkName(name))
-                    exact.insert(LinkName(name))
-                }
+                if all { named.append((number, LinkName(name))) }
             }
             // The library's own names: what was lost of these is no loss of a link.
             if all, result == 0, observed.prefixes.contains(where: { "tidings.".utf8.starts(with: $0.utf8) }) {
-                let number = Self.add("tidings.", flags | UInt32(TIDINGS_ADD_PREFIX), to: opened, &result)
-                subscriptions[number] = .prefix("tidings.")
+                let number = Self.add(Self.reserved, flags | UInt32(TIDINGS_ADD_PREFIX), to: opened, &result)
+                subscriptions[number] = .prefix(Self.reserved)
             }
             guard result == 0 else {
                 let line = Self.lastError
@@ -237,41 +232,64 @@
         /// The cursor: everything before it was returned.
         var position: UInt64 { tidings_observer_position(observer) }
 
+        /// The names of the configuration have the numbers of this core.
+        func number(namesBy core: inout RelayCore) {
+            for (subscription, name) in named {
+                guard let number = core.number(of: name) else { continue }
+                subscriptions[subscription] = .name(number)
+                setExact(number)
+            }
+            named = []
+        }
+
+        private func isExact(_ name: Int) -> Bool { name < exact.count && exact[name] }
+
+        private func setExact(_ name: Int) {
+            if name >= exact.count {
+                exact.append(contentsOf: repeatElement(false, count: max(64, name + 1 - exact.count)))
+            }
+            exact[name] = true
+            exactCount += 1
+        }
+
+        /// Lets `core` read the next notification.
+        ///
         /// - Parameter timeout: nanoseconds; 0: does not wait.
-        func next(timeout: Int64) -> Arrival {
+        func next(timeout: Int64, for core: inout RelayCore) -> Arrival {
             if isDeliveryPending {
                 isDeliveryPending = false
-                return taken()
+                return take(for: &core)
             }
-            if let name = met { subscribe(to: name) }
+            if let name = met {
+                met = nil
+                subscribe(to: name, core)
+            }
             let result = tidings_next(observer, timeout, &delivery)
             switch -result {
             case 0: break
-            case EAGAIN, ETIMEDOUT, EINTR:
-                return .nothing
+            // A notification without memory for its payload counts as missed.
+            case EAGAIN, ETIMEDOUT, EINTR, ENOMEM: return .nothing
             case ESTALE: return .ended
-            case ENOMEM: return .nothing
             default: return .failed(Self.lastError)
             }
-            guard delivery.kind == TIDINGS_DELIVERY_MISSED else { return taken() }
+            guard delivery.kind == TIDINGS_DELIVERY_MISSED else { return take(for: &core) }
             // One delivery for each subscription that has lost something, before the next notification.
             let end = delivery.sequence
             while true {
                 missed[delivery.subscriptions[0], default: 0] += delivery.missed
-                let result = tidings_next(observer, 0, &delivery)
-                guard result == 0 else { break }
+                guard tidings_next(observer, 0, &delivery) == 0 else { break }
                 if delivery.kind == TIDINGS_DELIVERY_MESSAGE || delivery.sequence != end {
                     isDeliveryPending = true
                     break
                 }
             }
-            return .missed(takeMissed(), before: end)
+            return .missed(takeMissed(for: &core), before: end)
         }
 
         /// Each name observed for itself has its own number. What a prefix has lost beyond these was lost under names
         /// that no notification has shown yet: it is counted under the prefix and a star.
-        private func takeMissed() -> [LinkName: UInt64] {
-            var counts: [LinkName: UInt64] = [:]
+        private func takeMissed(for core: inout RelayCore) -> [Int: UInt64] {
+            var counts: [Int: UInt64] = [:]
             var ofPrefixes: [String: UInt64] = [:]
             for (number, count) in missed {
                 switch subscriptions[number] {
@@ -282,145 +300,128 @@
             }
             missed = [:]
             var rest = ofPrefixes
-            for (name, count) in counts {
-                guard let prefix = observed.prefix(of: name.text) else { continue }
-                rest[prefix] = (rest[prefix] ?? 0) - min(rest[prefix] ?? 0, count)
+            func reduce(_ prefix: String?, by count: UInt64) {
+                guard let prefix, let total = rest[prefix] else { return }
+                rest[prefix] = total - min(total, count)
             }
-            for (prefix, count) in ofPrefixes {
-                guard let outer = observed.prefix(of: prefix, isProper: true) else { continue }
-                rest[outer] = (rest[outer] ?? 0) - min(rest[outer] ?? 0, count)
-            }
-            for (prefix, count) in rest where count > 0 && prefix != "tidings." {
-                counts[LinkName(prefix + "*"), default: 0] += count
+            for (name, count) in counts { reduce(observed.prefix(of: core.name(name).text), by: count) }
+            for (prefix, count) in ofPrefixes { reduce(observed.prefix(of: prefix, isProper: true), by: count) }
+            for (prefix, count) in rest where count > 0 && prefix != Self.reserved {
+                if let name = core.number(of: LinkName(prefix + "*")) { counts[name, default: 0] += count }
             }
             return counts
         }
 
-        private func subscribe(to name: LinkName) {
-            met = nil
-            guard exact.count < Self.nameLimit else { return }
+        private func subscribe(to name: Int, _ core: RelayCore) {
+            guard !isExact(name), exactCount < Self.nameLimit else { return }
+            setExact(name)
             var result: Int32 = 0
-            let number = Self.add(name.text, 0, to: observer, &result)
+            let number = Self.add(core.name(name).text, 0, to: observer, &result)
             // Without an entry for it, its losses are counted under the prefix.
             if result == 0 { subscriptions[number] = .name(name) }
-            exact.insert(name)
         }
 
-        private func taken() -> Arrival {
+        private func take(for core: inout RelayCore) -> Arrival {
             if delivery.kind == TIDINGS_DELIVERY_MISSED {
-                isDeliveryPending = false
                 missed[delivery.subscriptions[0], default: 0] += delivery.missed
-                return .missed(takeMissed(), before: delivery.sequence)
+                return .missed(takeMissed(for: &core), before: delivery.sequence)
             }
-            let name = Self.name(of: delivery, like: lastName)
-            lastName = name
-            if name.text.utf8.starts(with: "tidings.".utf8) { return .other }
-            if !exact.contains(name) { met = name }
-            let (record, content) = Self.record(of: delivery, name: name, withContent: keepsContents)
-            if let content { remember(content, at: record.position) }
-            return .record(record)
+            // The core knows what it has posted.
+            if delivery.flags & UInt32(TIDINGS_DELIVERY_OWN) != 0 { return .read }
+            guard let name = Self.number(of: delivery, &core) else { return .read }
+            if !isExact(name) { met = name }
+            let (record, fields) = Self.record(of: delivery, name: name)
+            core.read(record, Self.view(of: delivery, fields))
+            return .read
         }
 
-        private static func name(of delivery: tidings_delivery, like last: LinkName) -> LinkName {
+        /// `nil`: a name of the library itself, or one more than a relay can know.
+        private static func number(of delivery: tidings_delivery, _ core: inout RelayCore) -> Int? {
             let bytes = UnsafeRawBufferPointer(start: delivery.name, count: delivery.name_length)
-            var text = last.text
-            let isSame = text.withUTF8 {
-                $0.count == bytes.count && memcmp($0.baseAddress!, bytes.baseAddress!, bytes.count) == 0
+            if bytes.count >= reserved.utf8.count, bytes[7] == UInt8(ascii: "."), bytes.starts(with: reserved.utf8) {
+                return nil
             }
-            return isSame ? last : LinkName(String(decoding: bytes, as: UTF8.self))
+            return core.number(of: bytes)
         }
 
         private static func record(
-            of delivery: tidings_delivery, name: LinkName, withContent: Bool
-        ) -> (RingRecord, Content?) {
-            var fields: OriginSection.Fields?
-            if delivery.flags & UInt32(TIDINGS_DELIVERY_SECTIONS) != 0 {
-                var size = 0
-                let bytes = withUnsafePointer(to: delivery) { tidings_delivery_section($0, OriginSection.type, &size) }
-                if let bytes {
-                    fields = OriginSection.read(UnsafeRawBufferPointer(start: bytes, count: size), name: name)
-                }
-            }
+            of delivery: tidings_delivery, name: Int
+        ) -> (RingRecord, OriginSection.Fields?) {
+            let fields = fields(of: delivery)
             let isCleared = delivery.flags & UInt32(TIDINGS_DELIVERY_CLEARED) != 0
-            let isRetained = delivery.flags & UInt32(TIDINGS_DELIVERY_STATE) != 0
             let record = RingRecord(
                 position: delivery.sequence, name: name,
-                postedAt: min(delivery.posted_at_ns, OriginSection.bound - 1), isRetained: isRetained,
+                postedAt: min(delivery.posted_at_ns, OriginSection.bound - 1),
+                isRetained: delivery.flags & UInt32(TIDINGS_DELIVERY_STATE) != 0,
                 isCleared: isCleared || fields?.isCleared == true, relayed: fields?.relayed)
-            guard withContent else { return (record, nil) }
-            let content = Content(
-                subject: delivery.subject_length == 0
-                    ? ""
-                    : String(
-                        decoding: UnsafeRawBufferPointer(start: delivery.subject, count: delivery.subject_length),
-                        as: UTF8.self),
+            return (record, fields)
+        }
+
+        private static func fields(of delivery: tidings_delivery) -> OriginSection.Fields? {
+            guard delivery.flags & UInt32(TIDINGS_DELIVERY_SECTIONS) != 0 else { return nil }
+            var size = 0
+            let bytes = withUnsafePointer(to: delivery) {
+                tidings_delivery_section($0, UInt16(TIDINGS_SECTION_ORIGIN), &size)
+            }
+            return bytes.flatMap { OriginSection.read(UnsafeRawBufferPointer(start: $0, count: size)) }
+        }
+
+        private static func view(of delivery: tidings_delivery, _ fields: OriginSection.Fields?) -> ContentView {
+            ContentView(
+                subject: UnsafeRawBufferPointer(start: delivery.subject, count: delivery.subject_length),
+                payload: UnsafeRawBufferPointer(start: delivery.payload, count: delivery.size),
                 format: delivery.format, pid: fields?.pid ?? delivery.pid, uid: fields?.uid ?? delivery.uid,
-                postedAt: fields?.postedAt ?? delivery.posted_at_ns,
-                payload: Array(UnsafeRawBufferPointer(start: delivery.payload, count: delivery.size)))
-            return (record, content)
+                postedAt: fields?.postedAt ?? delivery.posted_at_ns)
+        }
+
+        private static func content(of delivery: tidings_delivery) -> Content {
+            let view = view(of: delivery, fields(of: delivery))
+            return Content(
+                subject: String(decoding: view.subject, as: UTF8.self), format: view.format, pid: view.pid,
+                uid: view.uid, postedAt: view.postedAt, payload: Array(view.payload))
+        }
+
+        /// Everything that is in the ring up to `end`: what `observe` has found when it began at the oldest.
+        func history(before end: UInt64, for core: inout RelayCore) throws(RelayError) -> [RingRecord] {
+            var records: [RingRecord] = []
+            while tidings_observer_position(observer) < end {
+                let result = tidings_next(observer, 0, &delivery)
+                guard result == 0 else {
+                    if result == -EAGAIN || result == -EINTR { break }
+                    throw RelayError(result == -ESTALE ? .removed : .center, Self.lastError)
+                }
+                guard delivery.kind == TIDINGS_DELIVERY_MESSAGE, let name = Self.number(of: delivery, &core) else {
+                    continue
+                }
+                records.append(Self.record(of: delivery, name: name).0)
+            }
+            return records
         }
 
         /// All retained values of the observed names.
-        func values() throws(RelayError) -> [RingRecord] {
+        func values(for core: inout RelayCore) throws(RelayError) -> [RingRecord] {
             let reader = try open(seeking: .max, flags: UInt32(TIDINGS_ADD_RETAINED), all: false)
             defer { tidings_observer_close(reader) }
             var records: [RingRecord] = []
             var delivery = tidings_delivery()
-            var last = LinkName("")
             while tidings_next(reader, 0, &delivery) == 0 {
                 guard delivery.kind == TIDINGS_DELIVERY_MESSAGE else { continue }
                 guard delivery.flags & UInt32(TIDINGS_DELIVERY_RETAINED) != 0 else { break }
-                last = Self.name(of: delivery, like: last)
-                if last.text.utf8.starts(with: "tidings.".utf8) { continue }
-                records.append(Self.record(of: delivery, name: last, withContent: false).0)
+                if let name = Self.number(of: delivery, &core) {
+                    records.append(Self.record(of: delivery, name: name).0)
+                }
             }
             return records
         }
 
         // MARK: - Contents
 
-        private func remember(_ content: Content, at position: UInt64) {
-            cache.append((position, content))
-            cacheBytes += content.payload.count + 256
-            while cacheBytes > Self.cacheLimit, cacheStart < cache.count - 1 {
-                cacheBytes -= cache[cacheStart].content.payload.count + 256
-                cache[cacheStart].content.payload = []
-                cacheStart += 1
-            }
-            if cacheStart > 1024, cacheStart * 2 > cache.count {
-                cache.removeFirst(cacheStart)
-                cacheStart = 0
-            }
-        }
-
-        private func clearCache() {
-            cache.removeAll(keepingCapacity: true)
-            cacheStart = 0
-            cacheBytes = 0
-        }
-
         /// Everything was sent: contents are not needed, unless a peer asks again.
         func caughtUp() {
-            if cache.count - cacheStart > 4096 {
-                let removed = cache.count - 2048
-                for at in cacheStart..<removed { cacheBytes -= cache[at].content.payload.count + 256 }
-                cache.removeFirst(removed)
-                cacheStart = 0
-            }
-            closeReaders()
+            if !readers.isEmpty { closeReaders() }
         }
 
         func content(at position: UInt64) -> Content? {
-            var (low, high) = (cacheStart, cache.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if cache[middle].position >= position { high = middle } else { low = middle + 1 }
-            }
-            if low < cache.count, cache[low].position == position { return cache[low].content }
-            return readAgain(position)
-        }
-
-        private func readAgain(_ position: UInt64) -> Content? {
             let found = readers.indices.filter { readers[$0].position <= position }
                 .max { readers[$0].position < readers[$1].position }
             var at = found ?? -1
@@ -442,8 +443,7 @@
             var delivery = tidings_delivery()
             while tidings_next(readers[at].observer, 0, &delivery) == 0 {
                 guard delivery.kind == TIDINGS_DELIVERY_MESSAGE, delivery.sequence >= position else { continue }
-                let name = Self.name(of: delivery, like: lastName)
-                let content = Self.record(of: delivery, name: name, withContent: true).1!
+                let content = Self.content(of: delivery)
                 if delivery.sequence == position {
                     readers[at].position = position + 1
                     return content
@@ -471,43 +471,34 @@
             guard result == 0, tidings_next(opened, 0, &delivery) == 0, delivery.kind == TIDINGS_DELIVERY_MESSAGE,
                 delivery.flags & UInt32(TIDINGS_DELIVERY_RETAINED) != 0
             else { return nil }
-            let (record, content) = Self.record(of: delivery, name: name, withContent: true)
-            return (record.position, content!)
+            return (delivery.sequence, Self.content(of: delivery))
         }
 
         // MARK: - Posting
 
-        func post(_ post: Post) -> Posted {
-            let key = PublisherKey(name: post.name, subject: post.content.subject)
-            guard let publisher = publisher(for: key) else { return .never(Self.lastError) }
-            let account = AccountKey(incarnation: post.relayed.mark.origin.incarnation, name: post.name)
-            var lossPosition: UInt64 = 0
-            if post.relayed.lost > 0 {
-                // Observers that registered later do not count this loss.
-                if losses[account]?.lost != post.relayed.lost {
-                    losses[account] = (post.relayed.lost, tidings_observer_position(observer))
-                }
-                lossPosition = losses[account]!.position
-            }
-            OriginSection.write(post, lossPosition: lossPosition, to: section)
+        func post(_ post: Post, _ core: RelayCore) -> Posted {
+            // Its losses include own posts, which the core can tell apart only by their name.
+            subscribe(to: post.name, core)
+            OriginSection.write(post, to: section)
             var one = tidings_section()
             one.bytes = UnsafeRawPointer(section.baseAddress!)
             one.size = OriginSection.size
-            one.type = OriginSection.type
-            let isClear = post.isCleared && post.isRetained
-            let payload = post.isCleared ? [] : post.content.payload
+            one.type = UInt16(TIDINGS_SECTION_ORIGIN)
+            var options = tidings_post_options()
+            options.format = post.content.format
+            options.flags = UInt8(
+                TIDINGS_POST_SECTIONS | TIDINGS_POST_SECTIONS_REQUIRED | (post.isRetained ? TIDINGS_POST_RETAIN : 0))
+            options.section_count = 1
             var sequence: UInt64 = 0
             let result = withUnsafePointer(to: one) { one in
-                var options = tidings_post_options()
-                options.format = post.content.format
-                options.flags = UInt8(
-                    TIDINGS_POST_SECTIONS | TIDINGS_POST_SECTIONS_REQUIRED | (post.isRetained ? TIDINGS_POST_RETAIN : 0)
-                )
-                options.section_count = 1
                 options.sections = one
-                if isClear { return tidings_state_set(publisher, nil, 0, &options, &sequence) }
-                return payload.withUnsafeBytes {
-                    tidings_post(publisher, $0.baseAddress, $0.count, &options, &sequence)
+                return post.content.withBytes { subject, payload in
+                    guard let publisher = publisher(of: post.name, subject, core) else { return -EINVAL }
+                    if post.isCleared, post.isRetained {
+                        return tidings_state_set(publisher, nil, 0, &options, &sequence)
+                    }
+                    return tidings_post(
+                        publisher, payload.baseAddress, post.isCleared ? 0 : payload.count, &options, &sequence)
                 }
             }
             switch -result {
@@ -518,16 +509,30 @@
             }
         }
 
+        private func publisher(of name: Int, _ subject: UnsafeRawBufferPointer, _ core: RelayCore) -> OpaquePointer? {
+            guard subject.isEmpty else {
+                return publisher(for: PublisherKey(name: core.name(name), subject: String(decoding: subject, as: UTF8.self)))
+            }
+            if name < publishers.count, let known = publishers[name] { return known }
+            if name >= publishers.count {
+                publishers.append(contentsOf: repeatElement(nil, count: max(64, name + 1 - publishers.count)))
+            }
+            publishers[name] = Self.open(PublisherKey(name: core.name(name), subject: ""), center)
+            return publishers[name]
+        }
+
         private func publisher(for key: PublisherKey) -> OpaquePointer? {
-            if let last = lastPublisher, last.key == key { return last.publisher }
-            if let known = publishers[key] {
-                lastPublisher = (key, known)
-                return known
+            if let known = otherPublishers[key] { return known }
+            if otherPublishers.count >= Self.publisherLimit {
+                for publisher in otherPublishers.values { tidings_publisher_close(publisher) }
+                otherPublishers = [:]
             }
-            if publishers.count >= Self.publisherLimit {
-                for publisher in publishers.values { tidings_publisher_close(publisher) }
-                publishers = [:]
-            }
+            let opened = Self.open(key, center)
+            if let opened { otherPublishers[key] = opened }
+            return opened
+        }
+
+        private static func open(_ key: PublisherKey, _ center: OpaquePointer) -> OpaquePointer? {
             var opened: OpaquePointer?
             var (name, subject) = (key.name.text, key.subject)
             let result = name.withUTF8 { name in
@@ -541,10 +546,14 @@
                     }
                 }
             }
-            guard result == 0, let opened else { return nil }
-            publishers[key] = opened
-            lastPublisher = (key, opened)
-            return opened
+            return result == 0 ? opened : nil
+        }
+
+        private func closePublishers() {
+            for publisher in publishers { tidings_publisher_close(publisher) }
+            publishers = []
+            for publisher in otherPublishers.values { tidings_publisher_close(publisher) }
+            otherPublishers = [:]
         }
 
         // MARK: - Stored bytes

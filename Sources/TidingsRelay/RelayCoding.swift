@@ -6,9 +6,9 @@
 
     /// The section of a relayed notification (Docs/Design/Relay.md, section 5).
     enum OriginSection {
-        static let size = 104
-        /// TIDINGS_SECTION_ORIGIN.
-        static let type: UInt16 = 4
+        static let size = 112
+        /// Of the first version; later fields are optional.
+        private static let least = 104
         private static let valueFlag: UInt32 = 1
         private static let clearedFlag: UInt32 = 2
         /// Numbers of peers are below this one.
@@ -22,52 +22,53 @@
             var isCleared: Bool
         }
 
-        static func write(_ post: Post, lossPosition: UInt64, to bytes: UnsafeMutableRawBufferPointer) {
+        static func write(_ post: Post, to bytes: UnsafeMutableRawBufferPointer) {
             func put<Number: FixedWidthInteger>(_ number: Number, _ offset: Int) {
                 bytes.storeBytes(of: number.littleEndian, toByteOffset: offset, as: Number.self)
             }
-            let mark = post.relayed.mark
-            put(mark.origin.incarnation, 0)
-            put(mark.sequence, 8)
-            put(mark.count, 16)
-            put(post.relayed.version?.date ?? 0, 24)
-            put(post.relayed.lost, 32)
-            put(post.relayed.lostUnsure, 40)
-            put(lossPosition, 48)
-            put(mark.unsure, 56)
+            let relayed = post.relayed
+            put(relayed.incarnation, 0)
+            put(relayed.sequence, 8)
+            put(relayed.count, 16)
+            put(relayed.version?.date ?? 0, 24)
+            put(relayed.lost, 32)
+            put(relayed.lostUnsure, 40)
+            put(relayed.lostAt, 48)
+            put(relayed.unsure, 56)
             put(post.content.postedAt, 64)
             put(post.content.pid, 72)
             put(post.content.uid, 76)
-            put((post.relayed.isValue ? valueFlag : 0) | (post.isCleared ? clearedFlag : 0), 80)
+            put((relayed.isValue ? valueFlag : 0) | (post.isCleared ? clearedFlag : 0), 80)
             put(UInt32(0), 84)
-            put(mark.base, 88)
-            put(post.relayed.version?.sequence ?? 0, 96)
+            put(relayed.base, 88)
+            put(relayed.version?.sequence ?? 0, 96)
+            put(relayed.lostBefore, 104)
         }
 
         /// `nil`: no relay wrote these bytes.
-        static func read(_ bytes: UnsafeRawBufferPointer, name: LinkName) -> Fields? {
-            guard bytes.count == size else { return nil }
+        static func read(_ bytes: UnsafeRawBufferPointer) -> Fields? {
+            guard bytes.count >= least else { return nil }
             func number(_ offset: Int) -> UInt64 {
-                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+                guard offset + 8 <= bytes.count else { return 0 }
+                return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             }
             func half(_ offset: Int) -> UInt32 {
                 UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
             }
-            for offset in [8, 16, 24, 32, 40, 56, 88, 96] where number(offset) >= bound { return nil }
-            let flags = half(80)
-            let isCleared = flags & clearedFlag != 0
+            var all: UInt64 = 0
+            for offset in [8, 16, 24, 32, 40, 48, 56, 88, 96, 104] { all |= number(offset) }
+            guard all < bound else { return nil }
+            let isCleared = half(80) & clearedFlag != 0
             let incarnation = number(0)
-            let mark = Mark(
-                origin: Origin(incarnation: incarnation), name: name, sequence: number(8), count: number(16),
-                base: number(88), unsure: number(56))
             let version =
                 number(24) == 0
                 ? nil
                 : Version(date: number(24), incarnation: incarnation, sequence: number(96), isCleared: isCleared)
             return Fields(
                 relayed: Relayed(
-                    mark: mark, version: version, lost: number(32), lostUnsure: number(40),
-                    isValue: flags & valueFlag != 0),
+                    incarnation: incarnation, sequence: number(8), count: number(16), base: number(88),
+                    unsure: number(56), version: version, lost: number(32), lostUnsure: number(40),
+                    lostAt: number(48), lostBefore: number(104), isValue: half(80) & valueFlag != 0),
                 postedAt: number(64), pid: Int32(bitPattern: half(72)), uid: half(76), isCleared: isCleared)
         }
     }
@@ -93,6 +94,8 @@
                     output.number(account.lost)
                     output.number(account.lostUnsure)
                     output.number(account.unsure)
+                    output.number(account.lostAt)
+                    output.number(account.lostBefore)
                 }
             }
             output.number(UInt64(checkpoint.values.count))
@@ -140,6 +143,8 @@
                     account.lost = try input.bounded()
                     account.lostUnsure = try input.bounded()
                     account.unsure = try input.bounded()
+                    account.lostAt = try input.bounded()
+                    account.lostBefore = try input.bounded()
                     accounts[name] = account
                 }
                 origins.append(Checkpoint.OriginAccounts(origin: origin, accounts: accounts))

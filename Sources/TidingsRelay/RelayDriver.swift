@@ -9,7 +9,9 @@
         static let checkpointName = "tidings.relay.checkpoint"
         /// Records that are read, or outputs carried out, before the other side has its turn.
         private static let turn = 256
-        /// Nanoseconds until a post or a message that was refused for now is tried again.
+        /// Milliseconds until a post that was refused for now is tried again.
+        private static let postRetry: UInt64 = 5
+        /// Nanoseconds until a message or a checkpoint that was refused for now is tried again.
         private static let retry: UInt64 = 2_000_000
         /// Nanoseconds after which a relay goes on without a checkpoint that can't be stored.
         private static let storeLimit: UInt64 = 2_000_000_000
@@ -24,8 +26,6 @@
         private var laneCount = 0
         private var taken: [(lane: Int, event: RelayEvents.Event)] = []
         private var now: UInt64 = 0
-        /// Nanoseconds; 0: none.
-        private var postAgainAt: UInt64 = 0
         private var storing: (bytes: [UInt8], since: UInt64)?
         private var toldPostProblem = false
         private var orders: [Order] = []
@@ -57,30 +57,20 @@
             _ limits: LinkLimits
         ) throws(RelayError) -> RelayCore {
             let position = try center.observe(ObservedNames(links), fromOldest: checkpoint != nil)
+            let end = center.ends.end
             var core: RelayCore
-            if var checkpoint, checkpoint.position <= center.ends.end {
+            if var checkpoint, checkpoint.position <= end {
                 checkpoint.origins[0].origin = own
                 core = RelayCore(
                     checkpoint: checkpoint, oldest: position, slots: center.slots, links: links, limits: limits)
-                let end = center.ends.end
-                center.keepsContents = false
-                defer { center.keepsContents = true }
-                var records: [RingRecord] = []
-                reading: while center.position < end {
-                    switch center.next(timeout: 0) {
-                    case .record(let record): records.append(record)
-                    case .other, .missed: continue
-                    case .nothing: break reading
-                    case .ended: throw RelayError(.removed, "center \"\(own.center)\" was removed")
-                    case .failed(let line): throw RelayError(.center, line)
-                    }
-                }
-                core.replay(records)
+                center.number(namesBy: &core)
+                core.replay(try center.history(before: end, for: &core))
             } else {
                 core = RelayCore(center: own, slots: center.slots, links: links, position: position, limits: limits)
+                center.number(namesBy: &core)
             }
             core.readThrough(center.position)
-            core.refresh(try center.values(), date: realtime())
+            core.refresh(try center.values(for: &core), date: realtime())
             return core
         }
 
@@ -176,7 +166,6 @@
         private var timeout: Int64 {
             let now = Self.monotonic()
             var next = core.deadline.map { $0 * 1_000_000 } ?? now + 1_000_000_000_000
-            if postAgainAt > 0 { next = min(next, postAgainAt) }
             if storing != nil || lanes.contains(where: { !$0.isWritable }) { next = min(next, now + Self.retry) }
             if let due = report.due { next = min(next, due) }
             for lane in lanes {
@@ -215,12 +204,11 @@
         private func read(timeout: Int64) throws(RelayError) -> Bool {
             var timeout = timeout
             for _ in 0..<Self.turn {
-                switch center.next(timeout: timeout) {
-                case .record(let record): core.read(record)
+                switch center.next(timeout: timeout, for: &core) {
+                case .read: break
                 case .missed(let counts, let end):
                     core.missed(counts, before: end)
-                    core.refresh(try center.values(), date: Self.realtime())
-                case .other: break
+                    core.refresh(try center.values(for: &core), date: Self.realtime())
                 case .nothing:
                     core.readThrough(center.position)
                     return false
@@ -231,6 +219,7 @@
                 }
                 timeout = 0
             }
+            core.readThrough(center.position)
             return true
         }
 
@@ -239,8 +228,6 @@
             if let waiting = storing {
                 guard tryToStore(waiting.bytes, since: waiting.since) else { return false }
             }
-            if postAgainAt > now { return false }
-            postAgainAt = 0
             for _ in 0..<Self.turn {
                 guard let output = core.next(center) else { return false }
                 switch output {
@@ -249,18 +236,16 @@
                     lane.send(frame, now: now)
                     if !lane.isWritable { core.setWritable(false, link: link) }
                 case .post(let post):
-                    switch center.post(post) {
+                    switch center.post(post, core) {
                     case .at(let position):
                         core.posted(at: position)
                         toldPostProblem = false
                     case .later(let why):
-                        core.notPosted()
+                        core.notPosted(until: now / 1_000_000 + Self.postRetry)
                         if !toldPostProblem { report.postWaits(why) }
                         toldPostProblem = true
-                        postAgainAt = now + Self.retry
-                        return false
                     case .never(let why):
-                        report.postFailed(post.name.text, why)
+                        report.postFailed(core.name(post.name).text, why)
                         core.discarded()
                     case .ended:
                         core.notPosted()

@@ -223,11 +223,7 @@
         /// Control frames go before the parts of a frame that waits.
         func send(_ frame: Frame, now: UInt64) {
             guard splitter != nil else { return }
-            var frame = frame
-            if !link.retained { frame.dropVersions() }
-            if case .items(_, _, let items) = frame.body, let last = items.last, sentTails.count < 64 {
-                sentTails.append((last.place + 1, now))
-            }
+            if case .items(let items) = frame.body, sentTails.count < 64 { sentTails.append((items.last + 1, now)) }
             let parts = splitter!.parts(of: FrameCoding.encode(frame))
             let bytes = parts.reduce(0) { $0 + $1.count }
             guard pending.isEmpty || pendingBytes + bytes <= Self.pendingLimit else { return }
@@ -277,10 +273,9 @@
                 taken += 1
                 receivedBytes -= bytes.count
                 guard let whole = joiner.frame(from: bytes),
-                    var frame = FrameCoding.decode(whole, limits: limits)
+                    let frame = FrameCoding.decode(whole, limits: limits)
                 else { continue }
-                if case .items(_, _, let items) = frame.body { tokens -= Double(items.count) }
-                if !link.retained { frame.dropVersions() }
+                if case .items(let items) = frame.body { tokens -= Double(items.count) }
                 if case .beat(let beat) = frame.body { measure(beat, now) }
                 body(frame)
             }
@@ -304,27 +299,6 @@
             while let first = sentTails.first, first.tail <= beat.handled {
                 roundTrip = now - first.at
                 sentTails.removeFirst()
-            }
-        }
-    }
-
-    extension Frame {
-        /// For a link without retained values: they pass as ordinary notifications, and are not compared.
-        mutating func dropVersions() {
-            switch body {
-            case .items(let round, let after, let items):
-                guard items.contains(where: { $0.version != nil }) else { return }
-                body = .items(
-                    round: round, after: after,
-                    items.map {
-                        var item = $0
-                        item.version = nil
-                        return item
-                    })
-            case .accounts(var accounts):
-                for at in accounts.states.indices { accounts.states[at].version = nil }
-                body = .accounts(accounts)
-            default: break
             }
         }
     }

@@ -54,7 +54,9 @@
             }
 
             func configuration() throws(RelayError) -> LinkConfiguration {
-                LinkConfiguration(name: name, sends: try list(sends, "sends"), accepts: try list(accepts, "accepts"))
+                LinkConfiguration(
+                    name: name, sends: try list(sends, "sends"), accepts: try list(accepts, "accepts"),
+                    retained: retained)
             }
 
             private func list(_ texts: [String], _ verb: String) throws(RelayError) -> NameList {
