@@ -6,9 +6,8 @@
 
     /// The section of a relayed notification (Docs/Design/Relay.md, section 5).
     enum OriginSection {
-        static let size = 112
-        /// Of the first version; later fields are optional.
-        private static let least = 104
+        /// With a payload of 64 bytes and a short name it just fits a slot.
+        static let size = 104
         private static let valueFlag: UInt32 = 1
         private static let clearedFlag: UInt32 = 2
         /// Numbers of peers are below this one.
@@ -39,24 +38,22 @@
             put(post.content.pid, 72)
             put(post.content.uid, 76)
             put((relayed.isValue ? valueFlag : 0) | (post.isCleared ? clearedFlag : 0), 80)
-            put(UInt32(0), 84)
+            put(UInt32(clamping: relayed.lost - min(relayed.lost, relayed.lostBefore)), 84)
             put(relayed.base, 88)
             put(relayed.version?.sequence ?? 0, 96)
-            put(relayed.lostBefore, 104)
         }
 
         /// `nil`: no relay wrote these bytes.
         static func read(_ bytes: UnsafeRawBufferPointer) -> Fields? {
-            guard bytes.count >= least else { return nil }
+            guard bytes.count >= size else { return nil }
             func number(_ offset: Int) -> UInt64 {
-                guard offset + 8 <= bytes.count else { return 0 }
-                return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             }
             func half(_ offset: Int) -> UInt32 {
                 UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
             }
             var all: UInt64 = 0
-            for offset in [8, 16, 24, 32, 40, 48, 56, 88, 96, 104] { all |= number(offset) }
+            for offset in [8, 16, 24, 32, 40, 48, 56, 88, 96] { all |= number(offset) }
             guard all < bound else { return nil }
             let isCleared = half(80) & clearedFlag != 0
             let incarnation = number(0)
@@ -68,7 +65,7 @@
                 relayed: Relayed(
                     incarnation: incarnation, sequence: number(8), count: number(16), base: number(88),
                     unsure: number(56), version: version, lost: number(32), lostUnsure: number(40),
-                    lostAt: number(48), lostBefore: number(104), isValue: half(80) & valueFlag != 0),
+                    lostAt: number(48), lostBefore: number(32) - min(number(32), UInt64(half(84))), isValue: half(80) & valueFlag != 0),
                 postedAt: number(64), pid: Int32(bitPattern: half(72)), uid: half(76), isCleared: isCleared)
         }
     }

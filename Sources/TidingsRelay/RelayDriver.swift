@@ -156,7 +156,8 @@
                 let hasMore = try read(timeout: 0)
                 let isBusy = try carryOut()
                 report.update(lanes, core, center, now: now)
-                if hasMore || isBusy { continue }
+                // A read that did not wait may have used up the interruption.
+                if hasMore || isBusy || events.isPending || events.withLock({ !orders.isEmpty }) { continue }
                 center.caughtUp()
                 _ = try read(timeout: timeout)
             }

@@ -49,7 +49,13 @@
             }
         }
 
-        func wake() { withLock { wakeLocked() } }
+        /// Wakes the relay's thread without an event.
+        func wake() {
+            withLock { wakeLocked() }
+        }
+
+        /// Whether there is something to take.
+        var isPending: Bool { withLock { !events.isEmpty } }
 
         private func wakeLocked() {
             guard !isAwake else { return }

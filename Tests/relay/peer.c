@@ -67,7 +67,7 @@ static bool count(const tidings_delivery *d) {
     size_t size;
     const uint64_t *section = tidings_delivery_section(d, TIDINGS_SECTION_ORIGIN, &size);
     if (!section) return false;
-    if (size < 104) exit(fail("a section of another size"));
+    if (size != 104) exit(fail("a section of another size"));
     if (((const uint32_t *)section)[20] & 1) return true;  // a value of a comparison is not counted
     account *a = find(section[0], d->name);
     uint64_t number = 0;
