@@ -30,6 +30,9 @@ let withRelay: TargetDependencyCondition? = .when(traits: ["Relay"])
 func ofRelay(_ product: String, _ package: String) -> Target.Dependency {
     .product(name: product, package: package, condition: withRelay)
 }
+let nio =
+    ["NIOConcurrencyHelpers", "NIOCore", "NIOPosix", "NIOTLS"].map { ofRelay($0, "swift-nio") }
+    + [ofRelay("NIOSSL", "swift-nio-ssl")]
 
 let package = Package(
     name: "tidings",
@@ -74,7 +77,8 @@ let package = Package(
         .trait(
             name: "Macros", description: "Adds @Message and @NotificationProtocol, and builds swift-syntax for them"),
         .trait(
-            name: "Relay", description: "Builds the relay to other machines, with NATS's C client (libnats-dev)",
+            name: "Relay",
+            description: "Builds the relay to other machines, with NATS's C client (libnats-dev) and SwiftNIO's TLS",
             enabledTraits: ["Service"]),
         .trait(name: "GRDB", description: "Builds GRDB, and the product TidingsGRDB, which shares its databases"),
         .trait(
@@ -92,6 +96,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         // Without its own traits: Tidings reads no files.
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: [
         .target(
@@ -113,14 +119,14 @@ let package = Package(
         .target(name: "TidingsCoding", swiftSettings: swiftSettings),
         // The link core of the relay: a state machine without input and output. It imports nothing.
         .target(name: "TidingsLink", swiftSettings: swiftSettings),
-        // The relay and its transports. Without the trait the relay and the client of NATS are left out.
+        // The relay and its transports: NATS, direct TLS. Without the trait these are left out.
         .target(
             name: "TidingsRelay",
             dependencies: [
                 "CTidings", "CTidingsNATS", "Tidings", "TidingsAdministration", "TidingsLink",
                 ofRelay("ServiceLifecycle", "swift-service-lifecycle"), ofRelay("Logging", "swift-log"),
                 ofRelay("Metrics", "swift-metrics"),
-            ],
+            ] + nio,
             swiftSettings: swiftSettings
         ),
         .target(
@@ -276,6 +282,18 @@ let package = Package(
             exclude: ["README.md"],
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
+        // The conformance suite of transports: `Tests/link/run.sh --transports` builds and runs it.
+        .executableTarget(
+            name: "LinkTransports",
+            dependencies: ["CTidingsNATS", "TidingsLink", "TidingsRelay"] + nio,
+            path: "Tests/link",
+            exclude: [
+                "README.md", "Schedule.swift", "Trace.swift", "certificates.sh", "figures", "found", "main.swift",
+                "run.sh",
+            ],
+            sources: ["Center.swift", "transports"],
+            swiftSettings: swiftSettings
+        ),
         // Programs whose instructions Benchmarks/Regressions/count counts. They are in this package so that they are
         // built as a package that uses the library builds them.
         .target(
@@ -419,7 +437,7 @@ if Context.environment["TIDINGS_RELAY_ALONE"] != nil {
     let needed: Set = [
         "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "TidingsAdministration", "CTidingsExtensions",
         "TidingsExtensions", "CTidingsBench", "ChildProcesses", "CTidingsNATS", "TidingsLink", "TidingsRelay",
-        "tidings",
+        "tidings", "LinkTransports",
     ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

@@ -4,7 +4,7 @@
 package protocol LinkTransport: AnyObject, Sendable {
     /// Bytes of the largest message at present; 0: not connected.
     var maximum: Int { get }
-    /// Sends one message, without waiting for the peer.
+    /// Sends one message of at most `maximum` bytes, without waiting for the peer.
     func send(_ bytes: [UInt8]) -> LinkSending
     /// Returns after the last event.
     func close()
@@ -12,7 +12,7 @@ package protocol LinkTransport: AnyObject, Sendable {
 
 package enum LinkSending: Sendable {
     case sent
-    /// Not now: what was sent before has not gone out.
+    /// Not now: what was sent before has not gone out. Try again after some milliseconds.
     case busy
     /// There is no connection. `LinkEvent.connected` follows when there is one.
     case notConnected
@@ -22,6 +22,12 @@ package enum LinkEvent: Sendable {
     case connected
     case disconnected(String)
     case received([UInt8])
+}
+
+/// Why there is no transport, as a line.
+package struct TransportError: Error, Hashable, Sendable {
+    package var errno: Int32
+    package var message: String
 }
 
 #if TIDINGS_SIMULATED || canImport(TidingsLink)
@@ -35,6 +41,8 @@ package enum LinkEvent: Sendable {
         private let limits: LinkLimits
         private var splitter: FrameSplitter?
         private var joiner: FrameJoiner
+        /// The parts of a frame that the transport has not taken yet.
+        private var kept: [[UInt8]] = []
 
         package init(transport: any LinkTransport, limits: LinkLimits) {
             self.transport = transport
@@ -44,16 +52,31 @@ package enum LinkEvent: Sendable {
 
         /// Call it at each connection: the maximum may have changed.
         package mutating func connected(session: UInt64) {
+            kept = []
             splitter = FrameSplitter(maximum: transport.maximum, number: session)
         }
 
-        /// A frame of which a part is not sent is lost.
+        /// `.busy`: what the transport did not take is kept. Send no other frame before `resume` has sent it.
         package mutating func send(_ frame: Frame) -> LinkSending {
             guard splitter != nil else { return .notConnected }
-            for part in splitter!.parts(of: FrameCoding.encode(frame)) {
-                let sending = transport.send(part)
-                guard case .sent = sending else { return sending }
+            kept = splitter!.parts(of: FrameCoding.encode(frame))
+            return resume()
+        }
+
+        /// Sends what was kept, if there is anything.
+        package mutating func resume() -> LinkSending {
+            for (index, part) in kept.enumerated() {
+                switch transport.send(part) {
+                case .sent: continue
+                case .busy:
+                    kept.removeFirst(index)
+                    return .busy
+                case .notConnected:
+                    kept = []
+                    return .notConnected
+                }
             }
+            kept = []
             return .sent
         }
 

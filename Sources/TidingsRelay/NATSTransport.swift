@@ -29,11 +29,6 @@
         }
     }
 
-    package struct TransportError: Error, Hashable, Sendable {
-        package var errno: Int32
-        package var message: String
-    }
-
     package final class NATSTransport: LinkTransport, @unchecked Sendable {
         // Sendable: `handle` is set before the object is shared, and the C client's functions take its own locks.
         private var handle: OpaquePointer?

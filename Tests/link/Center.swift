@@ -1,5 +1,9 @@
 // A center in memory: a ring that goes round, retained values, and what an observer of it would have missed.
 
+#if canImport(TidingsLink)
+    import TidingsLink
+#endif
+
 struct Random {
     private var state: UInt64
 

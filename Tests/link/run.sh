@@ -4,8 +4,9 @@
 #   Tests/link/run.sh [SEED [COUNT]]        what CI runs: the kept seeds, COUNT schedules (20,000) from SEED on, the mutants
 #   Tests/link/run.sh --seeds FIRST COUNT   schedules alone
 #   Tests/link/run.sh --hostile FIRST COUNT   schedules alone, with frames that are changed on their way
-#   Tests/link/run.sh --transports [TEST…]  the conformance suite over NATS; `figures` is run only if it is named
+#   Tests/link/run.sh --transports [TEST…]  the conformance suite over NATS and TLS
 #   Tests/link/run.sh --figures [COUNT [BYTES [NAMES]]]   what the link core costs for each notification
+#   Tests/link/run.sh --transport-figures   each transport beside its library alone, optimized
 #   Tests/link/run.sh --mutants [MUTANT…]   the mutants alone
 #   Tests/link/run.sh --find [MUTANT…]      searches the first seed that finds each mutant
 set -euo pipefail
@@ -60,20 +61,22 @@ mutants() { # mutants MUTANT…: all, unless some are named
     return "$failed"
 }
 
-transports() { # transports TEST…
-    local server
-    server=$(command -v nats-server || echo /usr/sbin/nats-server)
-    if [[ ! -x $server || ! -e /usr/include/nats/nats.h ]]; then
+# transports CONFIGURATION TEST…: over NATS, then over TLS.
+transports() {
+    local kind status=0
+    if [[ ! -x /usr/sbin/nats-server || ! -e /usr/include/nats/nats.h ]]; then
         echo "NOT TRIED: the transports need nats-server and libnats-dev (apt-get install nats-server libnats-dev)"
         return 1
     fi
-    ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -DTIDINGS_RELAY -Wall -Wextra -O2 -ICShim/nats/include -c CShim/nats/src/nats.c \
-        -o "$work/nats.o"
-    swiftc -O -wmo -swift-version 6 -package-name tidings -module-name transports -D Relay -D TIDINGS_SIMULATED \
-        -import-objc-header CShim/nats/include/tidings_nats.h Sources/TidingsLink/*.swift Sources/TidingsRelay/*.swift \
-        Tests/link/Center.swift Tests/link/transports/main.swift "$work/nats.o" -lnats -o "$work/transports"
-    # A test that hangs is ended. The port is this process's own, so that two runs do not meet.
-    timeout -k 5 300 "$work/transports" "$server" $((20000 + $$ % 10000)) "$@"
+    local options=(-c "$1" --traits Relay --scratch-path .build-relay --product LinkTransports)
+    if [[ $1 == debug ]]; then options+=(-Xswiftc -gline-tables-only); fi
+    TIDINGS_RELAY_ALONE=1 swift build "${options[@]}" >"$work/build" 2>&1 || { cat "$work/build"; return 1; }
+    bash Tests/link/certificates.sh "$work"
+    # A test that hangs is ended. The ports are this process's own, so that two runs do not meet.
+    for kind in nats tls; do
+        timeout -k 5 300 ".build-relay/$1/LinkTransports" "$kind" "$work" $((20000 + $$ % 1000 * 10)) "${@:2}" || status=1
+    done
+    return "$status"
 }
 
 find_seeds() {
@@ -89,14 +92,15 @@ find_seeds() {
     done < <(.ci/check-mutants --list link)
 }
 
-if [[ ! ${1:-} =~ ^--(find|transports|figures)$ ]]; then build "$work/simulation" -O; fi
+if [[ ! ${1:-} =~ ^--(find|transports|figures|transport-figures)$ ]]; then build "$work/simulation" -O; fi
 case ${1:-} in
     --seeds) "$work/simulation" "$2" "$3" ;;
     --hostile) "$work/simulation" --hostile "$2" "$3" ;;
     --mutants) mutants "${@:2}" ;;
     --figures) figures "${@:2}" ;;
     --find) find_seeds "${@:2}" ;;
-    --transports) if [[ $# -gt 1 ]]; then transports "${@:2}"; else transports streams large cuts deaths idle; fi ;;
+    --transports) transports debug "${@:2}" ;;
+    --transport-figures) transports release figures ;;
     *)
         seed=${1:-20261128} count=${2:-20000}
         # Seeds that once failed.
@@ -104,6 +108,6 @@ case ${1:-} in
         "$work/simulation" "$seed" "$count"
         "$work/simulation" --hostile "$seed" "$((count / 4))"
         mutants
-        transports streams large cuts deaths idle
+        transports debug
         ;;
 esac
