@@ -133,7 +133,8 @@ package struct Greeting: Hashable, Sendable {
     package var sends: NameList
     package var accepts: NameList
 
-    package init(version: UInt16 = 1, link: String, center: Origin, payload: UInt64, sends: NameList, accepts: NameList) {
+    package init(version: UInt16 = 1, link: String, center: Origin, payload: UInt64, sends: NameList, accepts: NameList)
+    {
         self.version = version
         self.link = link
         self.center = center

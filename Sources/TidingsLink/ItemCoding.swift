@@ -203,7 +203,8 @@ struct ItemWriter {
     mutating func finish() -> ItemFrame {
         let number = UInt32(count).littleEndian
         bytes.withUnsafeMutableBytes { $0.storeBytes(of: number, toByteOffset: 30, as: UInt32.self) }
-        return ItemFrame(round: round, after: after, count: count, last: covered - 1, bytes: bytes, items: [],
+        return ItemFrame(
+            round: round, after: after, count: count, last: covered - 1, bytes: bytes, items: [],
             definitions: [])
     }
 }

@@ -213,7 +213,8 @@ extension RelayCore {
                 }
             } else {
                 var account = Account(sequence: 0, count: mark.base, base: mark.base, unsure: mark.unsure)
-                account.lose(through: mark.count, sequence: mark.sequence, isUnsure: mark.base < mark.unsure, at: cursor)
+                account.lose(
+                    through: mark.count, sequence: mark.sequence, isUnsure: mark.base < mark.unsure, at: cursor)
                 account.sequence = max(account.sequence, mark.sequence)
                 accounts.set(account, origin: origin, name: name)
                 generation += 1

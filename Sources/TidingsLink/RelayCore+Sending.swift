@@ -30,7 +30,8 @@ extension RelayCore {
 
     /// When `next` may return something without a further input; `nil`: never. In the milliseconds of `advance`.
     package var deadline: UInt64? {
-        let held = links.contains { !$0.inbox.isEmpty || $0.comparison?.answers.isEmpty == false } ? postsHeldUntil : nil
+        let held =
+            links.contains { !$0.inbox.isEmpty || $0.comparison?.answers.isEmpty == false } ? postsHeldUntil : nil
         let earliest = links.lazy.filter(\.isConnected).map { link in
             var earliest = min(link.greetAt, link.heardAt + self.limits.silence + 1)
             guard link.isEstablished else { return earliest }
@@ -122,7 +123,9 @@ extension RelayCore {
             goOnComparing(link)
             return nil
         }
-        return .pull(number: links[link].nextNumber(), names: comparison.wanted.keys.sorted().prefix(limits.chunk).map { names.names[$0] })
+        return .pull(
+            number: links[link].nextNumber(),
+            names: comparison.wanted.keys.sorted().prefix(limits.chunk).map { names.names[$0] })
     }
 
     /// Whether the link sends notifications of this name.

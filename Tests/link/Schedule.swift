@@ -94,7 +94,8 @@ struct Schedule {
         var configurations = [[LinkConfiguration]](repeating: [], count: count)
         for (number, (left, right)) in pairs.enumerated() {
             let list = isMixed && random.chance(60) ? NameList(prefixes: [random.chance(50) ? "a" : "b"]) : NameList.all
-            let link = LinkConfiguration(name: "link-\(number)", sends: list, accepts: list, retained: !isMixed || random.chance(80))
+            let link = LinkConfiguration(
+                name: "link-\(number)", sends: list, accepts: list, retained: !isMixed || random.chance(80))
             var ends = [End(center: left, link: configurations[left].count)]
             configurations[left].append(link)
             if left != right {
@@ -270,7 +271,8 @@ struct Schedule {
             throw Failure("center \(number) is to post what no center has: \(post)")
         }
         let sequence = Int64(mark.sequence)
-        guard centers[number].checkpoint?.origins.contains(where: { $0.origin == centers[origin].origin }) == true else {
+        guard centers[number].checkpoint?.origins.contains(where: { $0.origin == centers[origin].origin }) == true
+        else {
             throw Failure("an origin that is not stored: \(post)")
         }
         guard mark.lostAt <= centers[number].end else {
@@ -309,7 +311,8 @@ struct Schedule {
         let position = centers[number].post(
             text, post.content, isRetained: post.isRetained, isCleared: post.isCleared, relayed: post.relayed)
         trace(
-            "\(time) center \(number) #\(position) has \(origin)#\(sequence) \(text.text) count \(mark.count) lost \(post.relayed.lost)"
+            "\(time) center \(number) #\(position) has \(origin)#\(sequence) \(text.text) count \(mark.count) "
+                + "lost \(mark.lost)"
                 + (post.relayed.isValue ? " value" : "") + (post.isCleared ? " cleared" : "")
                 + (post.isRetained ? " retained" : "")
         )
