@@ -66,7 +66,8 @@ package enum FrameCoding {
 
     /// `nil`: the bytes are no frame, or break a limit.
     package static func decode(_ bytes: [UInt8], limits: LinkLimits) -> Frame? {
-        bytes.withUnsafeBytes { buffer in
+        guard bytes.count < Int(Int32.max) else { return nil }
+        return bytes.withUnsafeBytes { buffer in
             var input = FrameInput(bytes: buffer, limits: limits)
             return try? input.frame(bytes)
         }

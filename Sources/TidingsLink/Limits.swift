@@ -25,6 +25,8 @@ package struct LinkLimits: Hashable, Sendable {
     package var origins = 1024
     /// Names that a relay knows.
     package var names = 131_072
+    /// Accounts that a relay has: names of origins.
+    package var accounts = 1 << 20
     /// Bytes of a payload.
     package var payload = 16 << 20
     /// Milliseconds between two beats of an idle link.

@@ -61,6 +61,7 @@ extension RelayCore {
             slot.origin = origin
             slot.name = name
             slot.account = accounts.number(origin: origin, name: name) ?? -1
+            if slot.account < 0, accounts.count >= limits.accounts { slot.name = -1 }
         }
         while links[link].table.count <= number { links[link].table.append(Link.ReceivedSlot()) }
         links[link].table[number] = slot
@@ -173,7 +174,8 @@ extension RelayCore {
         let mark = state.mark
         guard links[link].configuration.accepts.matches(mark.name), mark.count >= mark.base,
             state.version.map({ $0.incarnation == mark.origin.incarnation }) ?? true,
-            let origin = originNumber(of: mark.origin), let name = nameNumber(of: mark.name)
+            let origin = originNumber(of: mark.origin), let name = nameNumber(of: mark.name),
+            accounts.count < limits.accounts || accounts[origin, name] != nil
         else {
             links[link].figures.refused += 1
             return
