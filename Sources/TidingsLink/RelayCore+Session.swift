@@ -146,7 +146,9 @@ extension RelayCore {
         }
         // As receiver.
         links[link].peerGeneration = beat.generation
-        if beat.peerRound == links[link].round { links[link].isRoundHeard = true }
+        #if !MUTANT_ROUND_NEVER_HEARD  // Found by: link 1
+            if beat.peerRound == links[link].round { links[link].isRoundHeard = true }
+        #endif
         guard beat.peerRound == links[link].round, links[link].received != Beat.end else { return }
         if beat.tail > links[link].received {
             noticeGap(link)

@@ -18,6 +18,8 @@ struct Schedule {
         var isUp = false
         /// On the way to end 0 and to end 1.
         var frames: [[Frame]] = [[], []]
+        /// How many frames each end has sent since the links came to rest.
+        var idle = [0, 0]
     }
 
     /// Which post a content came from.
@@ -324,6 +326,7 @@ struct Schedule {
     mutating func send(_ frame: Frame, center: Int, link: Int) throws {
         for (number, wire) in wires.enumerated() where wire.isUp {
             for (at, end) in wire.ends.enumerated() where end.center == center && end.link == link {
+                wires[number].idle[at] += 1
                 let to = wire.ends.count == 1 ? 0 : 1 - at
                 if wires[number].frames[to].count < 60 { wires[number].frames[to].append(frame) }
             }
@@ -432,8 +435,14 @@ struct Schedule {
             }
             time += 301
             quiet = isBusy ? 0 : quiet + 1
-            // A beat a second is all that an idle link needs to notice what it lacks.
-            if quiet >= 6 { return }
+            // The first two rounds may still acknowledge, and tell of a generation.
+            if quiet <= 2 { for wire in wires.indices { wires[wire].idle = [0, 0] } }
+            // A beat a second is all that an idle link needs to notice what it lacks. The 1.8 s have at most two.
+            guard quiet >= 8 else { continue }
+            guard let wire = wires.first(where: { $0.idle.max()! > 2 }), !isHostile, wire.ends.count == 2 else {
+                return
+            }
+            throw Failure("an idle link sends \(wire.idle) frames in 1.8 s")
         }
         if !isHostile { throw Failure("the links do not come to rest") }
     }
