@@ -4,6 +4,7 @@
 #if Relay
     internal import CTidings
     internal import Glibc
+    internal import Tidings
     internal import TidingsLink
 
     /// What the relay observes: the names of all its links.
@@ -86,7 +87,6 @@
         private var publishers: [OpaquePointer?] = []
         /// For names with a subject, and the relay's own names.
         private var otherPublishers: [PublisherKey: OpaquePointer] = [:]
-        private let section = UnsafeMutableRawBufferPointer.allocate(byteCount: OriginSection.size, alignment: 8)
 
         private struct PublisherKey: Hashable {
             var name: LinkName
@@ -150,7 +150,6 @@
             closePublishers()
             tidings_close(center)
             if lock >= 0 { Glibc.close(lock) }
-            section.deallocate()
         }
 
         static var lastError: String { String(cString: tidings_last_error()) }
@@ -330,8 +329,8 @@
             if delivery.flags & UInt32(TIDINGS_DELIVERY_OWN) != 0 { return .read }
             guard let name = Self.number(of: delivery, &core) else { return .read }
             if !isExact(name) { met = name }
-            let (record, fields) = Self.record(of: delivery, name: name)
-            core.read(record, Self.view(of: delivery, fields))
+            let (record, section) = Self.record(of: delivery, name: name)
+            core.read(record, Self.view(of: delivery, section))
             return .read
         }
 
@@ -346,36 +345,36 @@
 
         private static func record(
             of delivery: tidings_delivery, name: Int
-        ) -> (RingRecord, OriginSection.Fields?) {
-            let fields = fields(of: delivery)
+        ) -> (RingRecord, OriginSection?) {
+            let section = section(of: delivery)
             let isCleared = delivery.flags & UInt32(TIDINGS_DELIVERY_CLEARED) != 0
             let record = RingRecord(
                 position: delivery.sequence, name: name,
                 postedAt: min(delivery.posted_at_ns, OriginSection.bound - 1),
                 isRetained: delivery.flags & UInt32(TIDINGS_DELIVERY_STATE) != 0,
-                isCleared: isCleared || fields?.isCleared == true, relayed: fields?.relayed)
-            return (record, fields)
+                isCleared: isCleared || section?.flags.contains(.cleared) == true, relayed: section?.relayed)
+            return (record, section)
         }
 
-        private static func fields(of delivery: tidings_delivery) -> OriginSection.Fields? {
+        private static func section(of delivery: tidings_delivery) -> OriginSection? {
             guard delivery.flags & UInt32(TIDINGS_DELIVERY_SECTIONS) != 0 else { return nil }
             var size = 0
             let bytes = withUnsafePointer(to: delivery) {
                 tidings_delivery_section($0, UInt16(TIDINGS_SECTION_ORIGIN), &size)
             }
-            return bytes.flatMap { OriginSection.read(UnsafeRawBufferPointer(start: $0, count: size)) }
+            return bytes.flatMap { OriginSection(UnsafeRawBufferPointer(start: $0, count: size)) }
         }
 
-        private static func view(of delivery: tidings_delivery, _ fields: OriginSection.Fields?) -> ContentView {
+        private static func view(of delivery: tidings_delivery, _ section: OriginSection?) -> ContentView {
             ContentView(
                 subject: UnsafeRawBufferPointer(start: delivery.subject, count: delivery.subject_length),
                 payload: UnsafeRawBufferPointer(start: delivery.payload, count: delivery.size),
-                format: delivery.format, pid: fields?.pid ?? delivery.pid, uid: fields?.uid ?? delivery.uid,
-                postedAt: fields?.postedAt ?? delivery.posted_at_ns)
+                format: delivery.format, pid: section?.pid ?? delivery.pid, uid: section?.uid ?? delivery.uid,
+                postedAt: section?.postedAtNanoseconds ?? delivery.posted_at_ns)
         }
 
         private static func content(of delivery: tidings_delivery) -> Content {
-            let view = view(of: delivery, fields(of: delivery))
+            let view = view(of: delivery, section(of: delivery))
             return Content(
                 subject: String(decoding: view.subject, as: UTF8.self), format: view.format, pid: view.pid,
                 uid: view.uid, postedAt: view.postedAt, payload: Array(view.payload))
@@ -479,26 +478,28 @@
         func post(_ post: Post, _ core: RelayCore) -> Posted {
             // Its losses include own posts, which the core can tell apart only by their name.
             subscribe(to: post.name, core)
-            OriginSection.write(post, to: section)
-            var one = tidings_section()
-            one.bytes = UnsafeRawPointer(section.baseAddress!)
-            one.size = OriginSection.size
-            one.type = UInt16(TIDINGS_SECTION_ORIGIN)
+            let section = OriginSection(post)
             var options = tidings_post_options()
             options.format = post.content.format
             options.flags = UInt8(
                 TIDINGS_POST_SECTIONS | TIDINGS_POST_SECTIONS_REQUIRED | (post.isRetained ? TIDINGS_POST_RETAIN : 0))
             options.section_count = 1
             var sequence: UInt64 = 0
-            let result = withUnsafePointer(to: one) { one in
-                options.sections = one
-                return post.content.withBytes { subject, payload in
-                    guard let publisher = publisher(of: post.name, subject, core) else { return -EINVAL }
-                    if post.isCleared, post.isRetained {
-                        return tidings_state_set(publisher, nil, 0, &options, &sequence)
+            let result = post.content.withBytes { subject, payload in
+                guard let publisher = publisher(of: post.name, subject, core) else { return -EINVAL }
+                return withUnsafeBytes(of: section) { bytes in
+                    var one = tidings_section()
+                    one.bytes = bytes.baseAddress
+                    one.size = bytes.count
+                    one.type = UInt16(TIDINGS_SECTION_ORIGIN)
+                    return withUnsafePointer(to: one) { one in
+                        options.sections = one
+                        if post.isCleared, post.isRetained {
+                            return tidings_state_set(publisher, nil, 0, &options, &sequence)
+                        }
+                        return tidings_post(
+                            publisher, payload.baseAddress, post.isCleared ? 0 : payload.count, &options, &sequence)
                     }
-                    return tidings_post(
-                        publisher, payload.baseAddress, post.isCleared ? 0 : payload.count, &options, &sequence)
                 }
             }
             switch -result {

@@ -2,71 +2,45 @@
 // write both, so each number is checked before it is used (invariant T1).
 
 #if Relay
+    internal import Tidings
     internal import TidingsLink
 
     /// The section of a relayed notification (Docs/Design/Relay.md, section 5).
-    enum OriginSection {
-        /// With a payload of 64 bytes and a short name it just fits a slot.
-        static let size = 104
-        private static let valueFlag: UInt32 = 1
-        private static let clearedFlag: UInt32 = 2
+    extension OriginSection {
         /// Numbers of peers are below this one.
         static let bound = UInt64(1) << 62
 
-        struct Fields {
-            var relayed: Relayed
-            var postedAt: UInt64
-            var pid: Int32
-            var uid: UInt32
-            var isCleared: Bool
-        }
-
-        static func write(_ post: Post, to bytes: UnsafeMutableRawBufferPointer) {
-            func put<Number: FixedWidthInteger>(_ number: Number, _ offset: Int) {
-                bytes.storeBytes(of: number.littleEndian, toByteOffset: offset, as: Number.self)
-            }
+        init(_ post: Post) {
             let relayed = post.relayed
-            put(relayed.incarnation, 0)
-            put(relayed.sequence, 8)
-            put(relayed.count, 16)
-            put(relayed.version?.date ?? 0, 24)
-            put(relayed.lost, 32)
-            put(relayed.lostUnsure, 40)
-            put(relayed.lostAt, 48)
-            put(relayed.unsure, 56)
-            put(post.content.postedAt, 64)
-            put(post.content.pid, 72)
-            put(post.content.uid, 76)
-            put((relayed.isValue ? valueFlag : 0) | (post.isCleared ? clearedFlag : 0), 80)
-            put(UInt32(clamping: relayed.lost - min(relayed.lost, relayed.lostBefore)), 84)
-            put(relayed.base, 88)
-            put(relayed.version?.sequence ?? 0, 96)
+            self.init(
+                incarnation: relayed.incarnation, sequence: relayed.sequence, count: relayed.count,
+                postedAtNanoseconds: post.content.postedAt, pid: post.content.pid, uid: post.content.uid)
+            date = relayed.version?.date ?? 0
+            versionSequence = relayed.version?.sequence ?? 0
+            lost = relayed.lost
+            lostBefore = relayed.lostBefore
+            lostUnsure = relayed.lostUnsure
+            lostAt = relayed.lostAt
+            unsure = relayed.unsure
+            base = relayed.base
+            if relayed.isValue { flags.insert(.value) }
+            if post.isCleared { flags.insert(.cleared) }
         }
 
-        /// `nil`: no relay wrote these bytes.
-        static func read(_ bytes: UnsafeRawBufferPointer) -> Fields? {
-            guard bytes.count >= size else { return nil }
-            func number(_ offset: Int) -> UInt64 {
-                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-            }
-            func half(_ offset: Int) -> UInt32 {
-                UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
-            }
-            var all: UInt64 = 0
-            for offset in [8, 16, 24, 32, 40, 48, 56, 88, 96] { all |= number(offset) }
-            guard all < bound else { return nil }
-            let isCleared = half(80) & clearedFlag != 0
-            let incarnation = number(0)
+        /// `nil`: no relay wrote these numbers.
+        var relayed: Relayed? {
+            let all = sequence | count | date | lost | lostUnsure | lostAt | unsure | base | versionSequence
+            guard all < Self.bound else { return nil }
             let version =
-                number(24) == 0
+                date == 0
                 ? nil
-                : Version(date: number(24), incarnation: incarnation, sequence: number(96), isCleared: isCleared)
-            return Fields(
-                relayed: Relayed(
-                    incarnation: incarnation, sequence: number(8), count: number(16), base: number(88),
-                    unsure: number(56), version: version, lost: number(32), lostUnsure: number(40),
-                    lostAt: number(48), lostBefore: number(32) - min(number(32), UInt64(half(84))), isValue: half(80) & valueFlag != 0),
-                postedAt: number(64), pid: Int32(bitPattern: half(72)), uid: half(76), isCleared: isCleared)
+                : Version(
+                    date: date, incarnation: incarnation, sequence: versionSequence,
+                    isCleared: flags.contains(.cleared))
+            return Relayed(
+                incarnation: incarnation, sequence: sequence, count: count, base: base, unsure: unsure,
+                version: version, lost: lost, lostUnsure: lostUnsure, lostAt: lostAt, lostBefore: lostBefore,
+                isValue: flags.contains(.value))
         }
     }
 

@@ -100,11 +100,8 @@
                     return lane
                 }
                 laneCount += 1
-                let options = NATSOptions(
-                    url: link.url, link: link.name, credentials: link.credentials,
-                    certificateAuthority: link.certificateAuthority)
                 let connector = RelayConnector(lane: laneCount, events: events) {
-                    onEvent throws(TransportError) in try NATSTransport(options, onEvent: onEvent)
+                    onEvent throws(TransportError) in try link.open(onEvent)
                 }
                 return RelayLane(number: laneCount, link: link, connector: connector, limits: limits)
             }
@@ -185,6 +182,10 @@
                 case .failed(let error): report.failed(lane, error.message)
                 case .transport(.connected): if lane.connected() { begin(at) }
                 case .transport(.disconnected(let why)):
+                    guard lane.isUp else {
+                        report.failed(lane, why)
+                        continue
+                    }
                     lane.disconnected()
                     core.disconnected(at)
                     report.disconnected(lane, why)
@@ -285,14 +286,6 @@
             var time = timespec()
             clock_gettime(id, &time)
             return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-        }
-    }
-
-    extension Relay.Link {
-        /// Whether a connection of this link can serve the other one.
-        func isConnectedAs(_ other: Relay.Link) -> Bool {
-            name == other.name && url == other.url && credentials == other.credentials
-                && certificateAuthority == other.certificateAuthority
         }
     }
 #endif

@@ -11,7 +11,7 @@
         /// ```
         ///
         /// The file is JSON: `{"links": [{"name": "tokyo", "url": "nats://host:4222", "out": ["com.example.*"], "in": []}]}`.
-        /// Further keys of a link: `retained` (a Boolean), `credentials` and `tls-ca` (paths), `rate` (a number).
+        /// Further keys of a link: `retained` (a Boolean), `credentials`, `tls-ca`, `tls-cert` and `tls-key` (paths), `rate` (a number).
         ///
         /// - Parameter path: a file of at most 1 MiB.
         /// - Throws: ``RelayError``: `.invalidFile`, with the line of the fault and the key; `.invalidLink`.
@@ -86,10 +86,13 @@
                 case "retained": link.retained = try parser.flag(of: key)
                 case "credentials": link.credentials = try parser.string(of: key)
                 case "tls-ca": link.certificateAuthority = try parser.string(of: key)
+                case "tls-cert": link.certificate = try parser.string(of: key)
+                case "tls-key": link.key = try parser.string(of: key)
                 case "rate": link.rate = try parser.number(of: key)
                 default:
                     throw parser.fault(
-                        "unknown key \"\(key)\" of a link: use name, url, out, in, retained, credentials, tls-ca, rate")
+                        "unknown key \"\(key)\" of a link: use name, url, out, in, retained, credentials, tls-ca, tls-cert, "
+                            + "tls-key, rate")
                 }
             }
             for (key, value) in [("name", link.name), ("url", link.url)] where value.isEmpty {

@@ -1,4 +1,5 @@
 #if Relay
+    internal import Glibc
     internal import TidingsLink
 
     extension Relay {
@@ -15,7 +16,9 @@
         public struct Link: Hashable, Sendable {
             /// The same at both ends, and no third relay may use it: 1 to 64 letters, digits, `-` and `_` (ASCII).
             public var name: String
-            /// The server: `nats://HOST:PORT`, also with `USER:PASSWORD@` before the host.
+            /// A server of NATS (2.9 or later): `nats://HOST:PORT`, also with `USER:PASSWORD@` before the host. Or the
+            /// other relay itself, by TLS 1.3 with certificates on both sides: one end listens at
+            /// `tls-listen://ADDRESS:PORT`, and the other one connects to `tls://HOST:PORT`.
             public var url: String
             /// The names that this relay sends. At most 4,096 names, and 128 prefixes in all links.
             public var sends: [String]
@@ -26,8 +29,12 @@
             public var retained: Bool
             /// A file with a JWT and a key, as `nsc generate creds` writes it.
             public var credentials: String?
-            /// A file with the certificates (PEM) that the server's must be signed by. With it, TLS is required.
+            /// A file with the certificates (PEM) that must have signed the server's, or the peer's. With it, a server of
+            /// NATS must use TLS. TLS links need it.
             public var certificateAuthority: String?
+            /// Files (PEM) with this end's certificate and its key: TLS links need them.
+            public var certificate: String?
+            public var key: String?
             /// How many notifications a second are accepted, on average over a second. `nil`: no limit. The peer holds
             /// back what is beyond, in its ring.
             public var rate: Int?
@@ -35,7 +42,8 @@
             /// A link; ``Relay/init(_:links:logger:)`` checks it.
             public init(
                 _ name: String, url: String, sends: [String] = [], accepts: [String] = [], retained: Bool = false,
-                credentials: String? = nil, certificateAuthority: String? = nil, rate: Int? = nil
+                credentials: String? = nil, certificateAuthority: String? = nil, certificate: String? = nil,
+                key: String? = nil, rate: Int? = nil
             ) {
                 self.name = name
                 self.url = url
@@ -44,6 +52,8 @@
                 self.retained = retained
                 self.credentials = credentials
                 self.certificateAuthority = certificateAuthority
+                self.certificate = certificate
+                self.key = key
                 self.rate = rate
             }
 
@@ -84,6 +94,57 @@
                 return NameList(names: names, prefixes: prefixes)
             }
 
+            private var isTLS: Bool { url.hasPrefix("tls://") || url.hasPrefix("tls-listen://") }
+
+            private func checkURL() throws(RelayError) {
+                guard isTLS || url.hasPrefix("nats://") && url.utf8.count > 7, !url.utf8.contains(0) else {
+                    throw RelayError(
+                        .invalidLink,
+                        "link \"\(name)\" has the URL \"\(shownURL)\": use nats://HOST:PORT, tls://HOST:PORT or "
+                            + "tls-listen://ADDRESS:PORT")
+                }
+                guard isTLS else {
+                    guard certificate == nil, key == nil else {
+                        throw RelayError(
+                            .invalidLink,
+                            "link \"\(name)\" has a certificate or a key, which a server of NATS does not ask for: "
+                                + "give its credentials")
+                    }
+                    return
+                }
+                do throws(TransportError) {
+                    _ = try tlsOptions()
+                } catch {
+                    throw RelayError(.invalidLink, "link \"\(name)\": \(error.message)")
+                }
+            }
+
+            private func tlsOptions() throws(TransportError) -> TLSOptions {
+                guard let certificate, let key, let certificateAuthority else {
+                    throw TransportError(
+                        errno: EINVAL,
+                        message: "a TLS link needs a certificate, its key, and the authority of the other end's "
+                            + "certificate: give all three files")
+                }
+                return try TLSOptions(url: url, certificate: certificate, key: key, authority: certificateAuthority)
+            }
+
+            /// Connects. May take seconds.
+            func open(_ onEvent: @escaping @Sendable (LinkEvent) -> Void) throws(TransportError) -> any LinkTransport {
+                if isTLS { return try TLSTransport(tlsOptions(), onEvent: onEvent) }
+                return try NATSTransport(
+                    NATSOptions(
+                        url: url, link: name, credentials: credentials, certificateAuthority: certificateAuthority),
+                    onEvent: onEvent)
+            }
+
+            /// Whether a connection of this link can serve the other one.
+            func isConnectedAs(_ other: Link) -> Bool {
+                name == other.name && url == other.url && credentials == other.credentials
+                    && certificateAuthority == other.certificateAuthority && certificate == other.certificate
+                    && key == other.key
+            }
+
             static func check(_ links: [Link]) throws(RelayError) -> [LinkConfiguration] {
                 guard !links.isEmpty else {
                     throw RelayError(.invalidLink, "a relay needs a link; give one")
@@ -104,11 +165,7 @@
                         throw RelayError(
                             .invalidLink, "two links have the name \"\(link.name)\": give each a name of its own")
                     }
-                    guard link.url.hasPrefix("nats://"), link.url.utf8.count > 7, !link.url.utf8.contains(0) else {
-                        throw RelayError(
-                            .invalidLink,
-                            "link \"\(link.name)\" has the URL \"\(link.shownURL)\": use nats://HOST:PORT")
-                    }
+                    try link.checkURL()
                     guard !link.sends.isEmpty || !link.accepts.isEmpty else {
                         throw RelayError(
                             .invalidLink, "link \"\(link.name)\" sends and accepts nothing: name what passes")

@@ -63,7 +63,6 @@
         }
 
         static let stateName: SharedNotificationCenter.Name = "tidings.relay.links"
-        static let originsName: SharedNotificationCenter.Name = "tidings.relay.origins"
     }
 
     /// Only the relay's thread uses it.
@@ -140,17 +139,11 @@
 
         // MARK: - Values of the center
 
-        private struct OriginEntry: Codable {
-            var incarnation: UInt64
-            var host: String
-            var center: String
-        }
-
         func origins(_ origins: [Origin]) {
             guard origins != published else { return }
-            let entries = origins.map { OriginEntry(incarnation: $0.incarnation, host: $0.host, center: $0.center) }
+            let entries = origins.map { KnownOrigin(incarnation: $0.incarnation, host: $0.host, center: $0.center) }
             do {
-                try center.setState(entries, for: Relay.originsName)
+                try center.setState(entries, for: .init(KnownOrigin.name))
                 published = origins
             } catch {
                 // With the next checkpoint, again.

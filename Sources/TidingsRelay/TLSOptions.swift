@@ -1,7 +1,7 @@
 // The ends of a direct connection, and how its two relays know each other.
 
 #if Relay
-    import Glibc
+    internal import Glibc
     internal import NIOSSL
 
     /// One side listens, the other one connects. Both have a certificate, and each accepts only those of its authority.

@@ -1,7 +1,7 @@
 // Errors of connections, as words.
 
 #if Relay
-    import Glibc
+    internal import Glibc
     internal import NIOCore
     internal import NIOPosix
     internal import NIOSSL

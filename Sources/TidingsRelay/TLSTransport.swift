@@ -4,7 +4,7 @@
 // the transport connected. Messages follow: a length of 4 bytes, most significant first, and as many bytes.
 
 #if Relay
-    import Glibc
+    internal import Glibc
     internal import NIOConcurrencyHelpers
     internal import NIOCore
     internal import NIOPosix

@@ -14,10 +14,13 @@ struct RelayCommand: ParsableCommand {
         commandName: "relay",
         abstract: "Relay notifications to the centers of other machines, and theirs to this one.",
         discussion: """
-            A link joins two relays, which have the link's name in common. NATS (server 2.9 or later) carries it. On \
+            A link joins two relays, which have the link's name in common. A server of NATS (2.9 or later) carries it. On \
             each of two machines:
 
               tidings relay --center player --link nats://broker:4222 --out 'com.example.*' --in 'com.example.*'
+
+            Without a server, one end listens (tls-listen://0.0.0.0:4433), and the other one connects (tls://host:4433); \
+            each has a certificate, and accepts those that --tls-ca has signed.
 
             With --config, a JSON file has the links, and SIGHUP reads it again:
 
@@ -34,7 +37,9 @@ struct RelayCommand: ParsableCommand {
 
     @OptionGroup var options: CenterOptions
 
-    @Option(help: ArgumentHelp("The server: nats://host:port.", valueName: "url"))
+    @Option(help: ArgumentHelp(
+            "The server, or the other end: nats://host:port, tls://host:port, tls-listen://address:port.",
+            valueName: "url"))
     var link: String?
 
     @Option(help: ArgumentHelp("The link's name: letters, digits, - and _.", valueName: "name"))
@@ -63,6 +68,16 @@ struct RelayCommand: ParsableCommand {
         completion: .file())
     var certificateAuthority: String?
 
+    @Option(
+        name: .customLong("tls-cert"),
+        help: ArgumentHelp("For tls: a file with this end's certificate.", valueName: "file"), completion: .file())
+    var certificate: String?
+
+    @Option(
+        name: .customLong("tls-key"),
+        help: ArgumentHelp("For tls: a file with the certificate's key.", valueName: "file"), completion: .file())
+    var key: String?
+
     @Option(help: ArgumentHelp("Accept at most this many notifications a second.", valueName: "n"))
     var rate: Int?
 
@@ -74,8 +89,8 @@ struct RelayCommand: ParsableCommand {
             throw ValidationError("Give --link or --config.")
         }
         let isAlone =
-            out.isEmpty && `in`.isEmpty && !retained && credentials == nil && certificateAuthority == nil && rate == nil
-            && name == "default"
+            out.isEmpty && `in`.isEmpty && !retained && rate == nil && name == "default"
+            && [credentials, certificateAuthority, certificate, key].allSatisfy { $0 == nil }
         if config != nil, !isAlone {
             throw ValidationError("With --config, give the links in the file, and no other option of a link.")
         }
@@ -126,7 +141,7 @@ struct RelayCommand: ParsableCommand {
             return [
                 Relay.Link(
                     name, url: link ?? "", sends: out, accepts: `in`, retained: retained, credentials: credentials,
-                    certificateAuthority: certificateAuthority, rate: rate)
+                    certificateAuthority: certificateAuthority, certificate: certificate, key: key, rate: rate)
             ]
         }
 

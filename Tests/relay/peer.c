@@ -1,12 +1,12 @@
 // The other processes of the relay's tests.
 //
-//   peer post CENTER NAME COUNT [PAUSE]    posts COUNT notifications; the payload is their number (8 bytes) and 56 more.
+//   peer post CENTER NAME COUNT [PAUSE]    posts COUNT notifications; the payload is their number (8 bytes) and 56
+//   more.
 //                                          PAUSE: microseconds after each; prints how many it has posted
 //   peer check CENTER PREFIX ENDS          observes PREFIX, all of it from now on. Prints "ready". Ends on SIGTERM, or
-//                                          after ENDS relayed notifications whose name ends with ".end". Then prints, for
-//                                          each name of each origin, a line:
-//                                          INCARNATION NAME received first last lost base count twice wrong
-//                                          and a line "own RECEIVED missed MISSED"
+//                                          after ENDS relayed notifications whose name ends with ".end". Then prints,
+//                                          for each name of each origin, a line: INCARNATION NAME received first last
+//                                          lost base count twice wrong and a line "own RECEIVED missed MISSED"
 //   peer hold CENTER NAME                  observes NAME losslessly and takes nothing. Prints "ready". Ends on SIGTERM
 #include <errno.h>
 #include <signal.h>
@@ -104,9 +104,12 @@ static int check(tidings_center *center, const char *prefix, uint64_t wanted) {
         const int result = tidings_next(observer, -1, &d);
         if (result == -EINTR) continue;
         if (result < 0) return fail("next");
-        if (d.kind == TIDINGS_DELIVERY_MISSED) missed += d.missed;
-        else if (!count(&d)) own++;
-        else if (d.name_length > 4 && !strcmp(d.name + d.name_length - 4, ".end")) ends++;
+        if (d.kind == TIDINGS_DELIVERY_MISSED)
+            missed += d.missed;
+        else if (!count(&d))
+            own++;
+        else if (d.name_length > 4 && !strcmp(d.name + d.name_length - 4, ".end"))
+            ends++;
     }
     for (size_t i = 0; i < account_count; i++) {
         const account *a = &accounts[i];

@@ -38,7 +38,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / ".ci"))
 from program import Program
 
-HANG = 120  # seconds for a scene
+HANG = 60  # seconds for a scene
 SERVER = shutil.which("nats-server") or "/usr/sbin/nats-server"
 NAMES = "com.example.*"
 

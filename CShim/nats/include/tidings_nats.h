@@ -26,7 +26,8 @@ typedef struct tidings_nats_options {
 } tidings_nats_options;
 
 // Connects, or begins to try. 0, or a negative errno with a line in `error`: -EACCES the server refuses this client,
-// -ECONNREFUSED there is no server, -EINVAL an option. Waits for the first attempt, 2 s at most for each server.
+// -ECONNREFUSED there is no server, -EPROTO it is older than 2.9,
+// -EINVAL an option. Waits for the first attempt, 2 s at most for each server.
 int tidings_nats_open(const tidings_nats_options *options, tidings_nats **nats, char *error, size_t error_size);
 
 // Publishes. 0; -EAGAIN: the client has more than 4 MiB to send; -ENOTCONN; -EMSGSIZE. Does not wait for the server.

@@ -5,10 +5,13 @@
 
 #include <errno.h>
 #include <nats/nats.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define BUFFERED_MAX (4 << 20)       // bytes: beyond, the link waits, and the ring keeps what is to be sent
 #define PENDING_MAX (64 << 20)       // bytes that were received and not handled; more are dropped, and sent again
@@ -71,6 +74,13 @@ static void on_error(natsConnection *connection, natsSubscription *subscription,
 
 static int fail(natsStatus status, const char *url, char *error, size_t error_size) {
     const char *why = nats_GetLastError(NULL);
+    // Not the user and the password.
+    const char *at = strrchr(url, '@');
+    char shown[256];
+    if (at) {
+        snprintf(shown, sizeof shown, "nats://%s", at + 1);
+        url = shown;
+    }
     snprintf(error, error_size, "can't connect to %s: %s", url, why && *why ? why : natsStatus_GetText(status));
     switch (status) {
         case NATS_NOT_PERMITTED:
@@ -82,7 +92,64 @@ static int fail(natsStatus status, const char *url, char *error, size_t error_si
     }
 }
 
+// The client does not tell the server's version. A server says it first, before TLS and without a question.
+static int check_version(const char *url, char *error, size_t error_size) {
+    const char *authority = strstr(url, "://") ? strstr(url, "://") + 3 : url;
+    const size_t length = strcspn(authority, "/,");
+    char host[256];
+    if (length >= sizeof host) return 0;
+    memcpy(host, authority, length);
+    host[length] = 0;
+    char *at = strrchr(host, '@'), *name = at ? at + 1 : host;
+    char *colon = strrchr(name, ':'), *bracket = strrchr(name, ']');
+    const char *port = "4222";
+    if (colon && (!bracket || colon > bracket)) {
+        *colon = 0;
+        port = colon + 1;
+    }
+    if (*name == '[' && bracket) {
+        name++;
+        *bracket = 0;
+    }
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    // What fails here fails for the client, too, which has a line for it.
+    if (getaddrinfo(name, port, &hints, &found) != 0) return 0;
+    int descriptor = -1;
+    for (struct addrinfo *one = found; one && descriptor < 0; one = one->ai_next) {
+        descriptor = socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (descriptor < 0) break;
+        const struct timeval limit = {.tv_sec = 2};
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        if (connect(descriptor, one->ai_addr, one->ai_addrlen) != 0) {
+            close(descriptor);
+            descriptor = -1;
+        }
+    }
+    freeaddrinfo(found);
+    if (descriptor < 0) return 0;
+    char line[4096];
+    size_t got = 0;
+    while (got < sizeof line - 1 && !memchr(line, '\n', got)) {
+        const ssize_t count = recv(descriptor, line + got, sizeof line - 1 - got, 0);
+        if (count <= 0) break;
+        got += (size_t)count;
+    }
+    close(descriptor);
+    line[got] = 0;
+    const char *version = strstr(line, "\"version\":\"");
+    int major, minor;
+    if (!version || sscanf(version, "\"version\":\"%d.%d", &major, &minor) != 2) return 0;
+    if (major > 2 || (major == 2 && minor >= 9)) return 0;
+    version += strlen("\"version\":\"");
+    snprintf(error, error_size, "can't use the server at %s:%s: it is version %.*s; links need 2.9 or later", name,
+             port, (int)strcspn(version, "\""), version);
+    return -EPROTO;
+}
+
 int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, char *error, size_t error_size) {
+    const int old = check_version(given->url, error, error_size);
+    if (old) return old;
     tidings_nats *nats = calloc(1, sizeof *nats);
     if (!nats) return -ENOMEM;
     nats->context = given->context;
