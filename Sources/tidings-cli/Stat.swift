@@ -15,6 +15,10 @@ struct Stat: ParsableCommand {
             positions used may exceed the number of notifications. A participant that has ended, by an exit or by a \
             signal, is listed as ended until its entry is reused.
 
+            If a relay connects the center with other machines ("tidings relay"), each of its links is shown: whether it \
+            works, what it has sent and posted, how often it has repaired a gap, how far it is behind, and how long a \
+            notification and its acknowledgement take.
+
               tidings stat --center com.example.player
               tidings stat --watch --json | jq .positionsUsed
             """)
@@ -68,6 +72,8 @@ private struct Picture: Encodable {
     var chunks: Int
     var chunkLimit: Int
     var formatVersion: String
+    /// Missing if the center has no relay.
+    var relay: RelayedLinks?
 
     struct Participant: Encodable {
         var pid: Int32
@@ -131,6 +137,7 @@ private struct Picture: Encodable {
         chunks = statistics.chunks
         chunkLimit = statistics.chunkLimit
         formatVersion = statistics.formatVersion
+        relay = try RelayedLinks(of: center)
     }
 
     func json() throws -> String {
@@ -182,6 +189,10 @@ private struct Picture: Encodable {
                     + "since \(participant.joinedAt)"
                     + (participant.role.map { ", announced as \"\($0.printable)\"" } ?? "") + observers(of: participant)
                     + holds(of: participant))
+        }
+        if let relay {
+            lines.append("relay         \(relay.lines[0])")
+            lines += relay.lines.dropFirst().map { "  link \($0)" }
         }
         lines.append("names         \(names.count.grouped) of \(nameLimit.grouped)")
         for name in names {

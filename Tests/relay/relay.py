@@ -486,7 +486,7 @@ def scene_bad():
     g.relays("--link", fake.url, "--out", NAMES)
     g.relay.says("2.8.4.*2.9")
     # The center is removed: the relay ends.
-    command("remove", "c")
+    command("remove", "c", "--force")
     c.relay.says('center "c" was removed')
     expect(c.relay.process.wait() == 1, "a relay went on without its center")
 
