@@ -18,7 +18,7 @@
             date = relayed.version?.date ?? 0
             versionSequence = relayed.version?.sequence ?? 0
             lost = relayed.lost
-            lostBefore = relayed.lostBefore
+            lastLoss = UInt32(clamping: relayed.lost - min(relayed.lost, relayed.lostBefore))
             lostUnsure = relayed.lostUnsure
             lostAt = relayed.lostAt
             unsure = relayed.unsure
@@ -39,7 +39,7 @@
                     isCleared: flags.contains(.cleared))
             return Relayed(
                 incarnation: incarnation, sequence: sequence, count: count, base: base, unsure: unsure,
-                version: version, lost: lost, lostUnsure: lostUnsure, lostAt: lostAt, lostBefore: lostBefore,
+                version: version, lost: lost, lostUnsure: lostUnsure, lostAt: lostAt, lostBefore: lost - min(lost, UInt64(lastLoss)),
                 isValue: flags.contains(.value))
         }
     }
