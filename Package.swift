@@ -288,7 +288,8 @@ let package = Package(
             dependencies: ["CTidingsNATS", "TidingsLink", "TidingsRelay"] + nio,
             path: "Tests/link",
             exclude: [
-                "README.md", "Schedule.swift", "Trace.swift", "certificates.sh", "figures", "found", "main.swift",
+                "README.md", "Schedule.swift", "Trace.swift", "certificates.sh", "credentials.py", "figures", "found",
+                "main.swift",
                 "run.sh",
             ],
             sources: ["Center.swift", "transports"],

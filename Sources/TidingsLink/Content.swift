@@ -58,7 +58,7 @@ package struct Content: Sendable {
     /// A copy.
     package var payload: [UInt8] { withBytes { _, payload in Array(payload) } }
 
-    func withView<Result>(_ body: (ContentView) -> Result) -> Result {
+    package func withView<Result>(_ body: (ContentView) -> Result) -> Result {
         withBytes { subject, payload in
             body(
                 ContentView(

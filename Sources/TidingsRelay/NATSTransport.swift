@@ -5,6 +5,7 @@
         internal import CTidingsNATS
     #endif
     internal import Glibc
+    internal import NIOConcurrencyHelpers
 
     /// The server, and how it knows this relay.
     package struct NATSOptions: Hashable, Sendable {
@@ -30,20 +31,36 @@
     }
 
     package final class NATSTransport: LinkTransport, @unchecked Sendable {
-        // Sendable: `handle` is set before the object is shared, and the C client's functions take its own locks.
-        private var handle: OpaquePointer?
+        // Sendable: `state` and `opening` are locks, and the C client's functions take its own.
+        private struct State {
+            var handle: OpaquePointer?
+            var isClosing = false
+        }
+        private let state = NIOLockedValueBox(State())
+        private let options: NATSOptions
         private let onEvent: @Sendable (LinkEvent) -> Void
+        /// 1 while a thread opens a connection again.
+        private let opening = ConditionLock(value: 0)
 
         /// - Parameter onEvent: called on threads of the client, also before this returns. Received messages come one
         ///   at a time.
-        /// - Throws: the first connection failed. There is no second attempt.
+        /// - Throws: the first connection failed. There is no second attempt. Later, the object tries until it is
+        ///   closed.
         package init(_ options: NATSOptions, onEvent: @escaping @Sendable (LinkEvent) -> Void) throws(TransportError) {
+            self.options = options
             self.onEvent = onEvent
+            let handle = try open()
+            state.withLockedValue { $0.handle = handle }
+            onEvent(.connected)
+        }
+
+        private func open() throws(TransportError) -> OpaquePointer? {
             guard let subject = options.subject else {
                 throw TransportError(
                     errno: EINVAL,
                     message: "can't use link name \"\(options.link)\" with NATS: use letters, digits, - and _")
             }
+            var handle: OpaquePointer?
             var line = [CChar](repeating: 0, count: 512)
             let texts = [
                 options.url, subject, "tidings relay \(options.link)", options.credentials,
@@ -63,7 +80,9 @@
                     switch event {
                     case Int32(TIDINGS_NATS_RECEIVED): transport.onEvent(.received(bytes))
                     case Int32(TIDINGS_NATS_CONNECTED): transport.onEvent(.connected)
-                    default: transport.onEvent(.disconnected(String(decoding: bytes, as: UTF8.self)))
+                    default:
+                        transport.onEvent(.disconnected(String(decoding: bytes, as: UTF8.self)))
+                        if event == Int32(TIDINGS_NATS_ENDED) { transport.openAgain() }
                     }
                 }
                 return tidings_nats_open(&native, &handle, &line, line.count)
@@ -72,24 +91,60 @@
                 let text = line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
                 throw TransportError(errno: -result, message: String(decoding: text, as: UTF8.self))
             }
+            return handle
+        }
+
+        /// The client has given up. Its handle is closed on another thread, because this one is the client's.
+        private func openAgain() {
+            opening.lock()
+            opening.unlock(withValue: 1)
+            startThread { [self] in
+                let ended = state.withLockedValue { state in
+                    defer { state.handle = nil }
+                    return state.handle
+                }
+                tidings_nats_close(ended)
+                while !state.withLockedValue({ $0.isClosing }) {
+                    do throws(TransportError) {
+                        let handle = try open()
+                        state.withLockedValue { $0.handle = handle }
+                        onEvent(.connected)
+                        break
+                    } catch {
+                        onEvent(.disconnected(error.message))
+                        // Not forever: `close` waits for it.
+                        sleep(1)
+                    }
+                }
+                opening.lock()
+                opening.unlock(withValue: 0)
+            }
         }
 
         deinit { close() }
 
-        package var maximum: Int { handle.map { tidings_nats_maximum($0) } ?? 0 }
+        package var maximum: Int { state.withLockedValue { $0.handle.map { tidings_nats_maximum($0) } ?? 0 } }
 
         package func send(_ bytes: [UInt8]) -> LinkSending {
-            guard let handle else { return .notConnected }
-            switch -tidings_nats_send(handle, bytes, bytes.count) {
-            case 0: return .sent
-            case EAGAIN: return .busy
-            default: return .notConnected
+            state.withLockedValue { state in
+                guard let handle = state.handle else { return .notConnected }
+                switch -tidings_nats_send(handle, bytes, bytes.count) {
+                case 0: return .sent
+                case EAGAIN: return .busy
+                default: return .notConnected
+                }
             }
         }
 
         package func close() {
+            state.withLockedValue { $0.isClosing = true }
+            opening.lock(whenValue: 0)
+            opening.unlock()
+            let handle = state.withLockedValue { state in
+                defer { state.handle = nil }
+                return state.handle
+            }
             tidings_nats_close(handle)
-            handle = nil
         }
 
         private static func withStrings<Result>(

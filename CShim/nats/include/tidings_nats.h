@@ -7,9 +7,10 @@
 typedef struct tidings_nats tidings_nats;
 
 enum {
-    TIDINGS_NATS_CONNECTED = 1,     // also after each reconnection
+    TIDINGS_NATS_CONNECTED = 1,     // again: not for the first connection, which `tidings_nats_open` makes
     TIDINGS_NATS_DISCONNECTED = 2,  // bytes: why, as text; the client tries again by itself
     TIDINGS_NATS_RECEIVED = 3,
+    TIDINGS_NATS_ENDED = 4,  // bytes: why; the client does not try again. Close the handle, in another thread
 };
 
 typedef struct tidings_nats_options {

@@ -16,6 +16,10 @@
 #define BUFFERED_MAX (4 << 20)       // bytes: beyond, the link waits, and the ring keeps what is to be sent
 #define PENDING_MAX (64 << 20)       // bytes that were received and not handled; more are dropped, and sent again
 #define RECONNECT_WAIT INT64_C(200)  // ms
+// ms: a server behind a cut is given up after two pings without an answer. The kernel would wait for minutes, and try
+// more and more rarely.
+#define PING_INTERVAL INT64_C(1000)
+#define PINGS_MAX 2
 
 struct tidings_nats {
     natsConnection *connection;
@@ -24,6 +28,7 @@ struct tidings_nats {
     void (*event)(void *context, int event, const void *bytes, size_t size);
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    bool closing;   // by this program
     bool closed;    // the client calls nothing any more
     bool finished;  // the subscription has delivered its last message
 };
@@ -56,9 +61,18 @@ static void set(tidings_nats *nats, bool *flag) {
     pthread_mutex_unlock(&nats->lock);
 }
 
+// Also by the client itself: it gives up if a server refuses it twice for the same reason.
 static void on_closed(natsConnection *connection, void *closure) {
-    (void)connection;
     tidings_nats *nats = closure;
+    pthread_mutex_lock(&nats->lock);
+    const bool closing = nats->closing;
+    pthread_mutex_unlock(&nats->lock);
+    if (!closing) {
+        const char *why = NULL;
+        natsConnection_GetLastError(connection, &why);
+        if (!why || !*why) why = "the server refuses this client";
+        nats->event(nats->context, TIDINGS_NATS_ENDED, why, strlen(why));
+    }
     set(nats, &nats->closed);
 }
 
@@ -67,9 +81,12 @@ static void on_finished(void *closure) {
     set(nats, &nats->finished);
 }
 
-// Errors of single messages (a slow consumer): the link repairs what is lost. Without a handler they go to stderr.
+// A slow consumer is no error here: the link repairs what is lost. Without a handler these go to stderr.
 static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus error, void *closure) {
-    (void)connection, (void)subscription, (void)error, (void)closure;
+    (void)connection, (void)subscription;
+    tidings_nats *nats = closure;
+    static const char why[] = "the server does not permit this client to use the link's subject";
+    if (error == NATS_NOT_PERMITTED) nats->event(nats->context, TIDINGS_NATS_DISCONNECTED, why, strlen(why));
 }
 
 static int fail(natsStatus status, const char *url, char *error, size_t error_size) {
@@ -81,6 +98,10 @@ static int fail(natsStatus status, const char *url, char *error, size_t error_si
         snprintf(shown, sizeof shown, "nats://%s", at + 1);
         url = shown;
     }
+    // The client begins with its own file and line: "(conn.c:733): ".
+    const char *begin = why && *why == '(' ? strstr(why, "): ") : NULL;
+    if (begin) why = begin + 3;
+    if (status == NATS_NO_SERVER) why = "no server answers there; start it, or correct the address";
     snprintf(error, error_size, "can't connect to %s: %s", url, why && *why ? why : natsStatus_GetText(status));
     switch (status) {
         case NATS_NOT_PERMITTED:
@@ -170,6 +191,8 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
     if (status == NATS_OK) status = natsOptions_SetNoEcho(options, true);
     if (status == NATS_OK) status = natsOptions_SetMaxReconnect(options, -1);
     if (status == NATS_OK) status = natsOptions_SetReconnectWait(options, RECONNECT_WAIT);
+    if (status == NATS_OK) status = natsOptions_SetPingInterval(options, PING_INTERVAL);
+    if (status == NATS_OK) status = natsOptions_SetMaxPingsOut(options, PINGS_MAX);
     // A frame that was sent before a disconnection belongs to an earlier session: it need not be kept.
     if (status == NATS_OK) status = natsOptions_SetReconnectBufSize(options, 0);
     if (status == NATS_OK) status = natsOptions_SetDisconnectedCB(options, on_disconnected, nats);
@@ -189,7 +212,6 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
         return code;
     }
     *result = nats;
-    nats->event(nats->context, TIDINGS_NATS_CONNECTED, "", 0);
     return 0;
 }
 
@@ -211,6 +233,7 @@ size_t tidings_nats_maximum(tidings_nats *nats) {
 
 void tidings_nats_close(tidings_nats *nats) {
     if (!nats) return;
+    set(nats, &nats->closing);
     if (nats->subscription) natsSubscription_Unsubscribe(nats->subscription);
     if (nats->connection) natsConnection_Close(nats->connection);
     pthread_mutex_lock(&nats->lock);

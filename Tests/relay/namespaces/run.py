@@ -248,7 +248,7 @@ class Run:
                     lower, port = min(ends), 4430 + index
                     link["url"] = f"tls-listen://0.0.0.0:{port}" if number == lower else f"tls://{address(lower)}:{port}"
                     link["tls-ca"] = f"{self.work}/authority.pem"
-                    link["tls-certificate"] = f"{self.work}/relay.pem"
+                    link["tls-cert"] = f"{self.work}/relay.pem"
                     link["tls-key"] = f"{self.work}/relay.key"
                 else:
                     link["url"] = f"nats://{address(number if self.options.transport == 'cluster' else 1)}:4222"
