@@ -45,7 +45,7 @@ class Program:
         """The trait of the package that the program needs; None: none."""
         if self.needs_macros:
             return "Macros"
-        for trait in ("GRDB", "Service"):
+        for trait in ("GRDB", "Service", "Relay"):
             if any(re.search(rf"^import Tidings{trait}$", block.code, re.M) for block in self.blocks):
                 return trait
         return None

@@ -39,6 +39,9 @@ def of_service(modules):
     if not os.path.exists(os.path.join(scratch, "checkouts/swift-service-lifecycle")):
         return []
     maps = sorted(glob.glob(os.path.join(scratch, "checkouts/*/Sources/*/include/module.modulemap")))
+    # SwiftPM writes those of SwiftNIO and of TidingsRelay's client of NATS.
+    maps += sorted(glob.glob(os.path.join(modules, "CNIO*.build/module.modulemap")))
+    maps += glob.glob(os.path.join(modules, "CTidingsNATS.build/module.modulemap"))
     return [option for path in maps for option in ("-I", os.path.dirname(path))]
 
 

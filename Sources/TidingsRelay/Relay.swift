@@ -74,7 +74,7 @@
         }
 
         /// Relays until a graceful shutdown or a cancellation, on a thread of its own. Then it stores where it is. For a
-        /// `ServiceGroup`. Call it once.
+        /// `ServiceGroup`, as ``Relay`` shows. Call it once.
         ///
         /// - Throws: ``RelayError``: `.removed` (the center was removed), `.center`.
         public func run() async throws {
@@ -99,7 +99,14 @@
         }
 
         /// Goes on with these links. Links that are as before keep their connection; nothing is lost meanwhile, because
-        /// the ring keeps it.
+        /// the ring keeps it. A link with another list of names begins a new session, which takes milliseconds.
+        ///
+        /// ```swift
+        /// let center = try SharedNotificationCenter(named: "com.example.player")
+        /// let file = "/etc/tidings/relay.json"
+        /// let relay = try Relay(center, links: Relay.links(inFile: file), logger: Logger(label: "relay"))
+        /// try relay.reload(Relay.links(inFile: file))        // for instance on SIGHUP
+        /// ```
         ///
         /// - Throws: ``RelayError``: `.invalidLink`. The present links go on then.
         public func reload(_ links: [Link]) throws(RelayError) {

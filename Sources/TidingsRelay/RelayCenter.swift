@@ -7,6 +7,10 @@
     internal import Tidings
     internal import TidingsLink
 
+    #if MUTANTS
+        import TidingsCoding
+    #endif
+
     /// What the relay observes: the names of all its links.
     struct ObservedNames {
         /// Each once. "" is every name.
@@ -135,6 +139,9 @@
             byte.l_whence = Int16(SEEK_SET)
             byte.l_start = Self.lockByte
             byte.l_len = 1
+            #if MUTANT_RELAY_WITHOUT_LOCK  // Found by: relay bad
+                if isMutant("RELAY_WITHOUT_LOCK") { return }
+            #endif
             let code = lock < 0 || fcntl(lock, Self.setLock, &byte) != 0 ? errno : 0
             if code != 0 {
                 let why =
@@ -292,7 +299,11 @@
             var ofPrefixes: [String: UInt64] = [:]
             for (number, count) in missed {
                 switch subscriptions[number] {
-                case .name(let name): counts[name, default: 0] += count
+                case .name(let name):
+                    #if MUTANT_RELAY_LOSS_OF_A_NAME_IGNORED  // Found by: relay lapped
+                        if isMutant("RELAY_LOSS_OF_A_NAME_IGNORED") { continue }
+                    #endif
+                    counts[name, default: 0] += count
                 case .prefix(let prefix): ofPrefixes[prefix, default: 0] += count
                 case nil: break
                 }
@@ -484,6 +495,9 @@
             options.flags = UInt8(
                 TIDINGS_POST_SECTIONS | TIDINGS_POST_SECTIONS_REQUIRED | (post.isRetained ? TIDINGS_POST_RETAIN : 0))
             options.section_count = 1
+            #if MUTANT_RELAY_WITHOUT_ORIGIN  // Found by: relay origin
+                if isMutant("RELAY_WITHOUT_ORIGIN") { options.section_count = 0 }
+            #endif
             var sequence: UInt64 = 0
             let result = post.content.withBytes { subject, payload in
                 guard let publisher = publisher(of: post.name, subject, core) else { return -EINVAL }
@@ -494,7 +508,13 @@
                     one.type = UInt16(TIDINGS_SECTION_ORIGIN)
                     return withUnsafePointer(to: one) { one in
                         options.sections = one
-                        if post.isCleared, post.isRetained {
+                        #if MUTANT_RELAY_CLEAR_SETS_NOTHING  // Found by: relay origin
+                            if isMutant("RELAY_CLEAR_SETS_NOTHING") { options.flags &= ~UInt8(TIDINGS_POST_RETAIN) }
+                            let isClear = !isMutant("RELAY_CLEAR_SETS_NOTHING") && post.isCleared && post.isRetained
+                        #else
+                            let isClear = post.isCleared && post.isRetained
+                        #endif
+                        if isClear {
                             return tidings_state_set(publisher, nil, 0, &options, &sequence)
                         }
                         return tidings_post(

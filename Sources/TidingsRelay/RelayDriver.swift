@@ -4,6 +4,10 @@
     internal import Glibc
     internal import TidingsLink
 
+    #if MUTANTS
+        import TidingsCoding
+    #endif
+
     final class RelayDriver: @unchecked Sendable {
         // Sendable: the thread of `run` alone uses everything but `events` and `orders`, which have locks of their own.
         static let checkpointName = "tidings.relay.checkpoint"
@@ -45,7 +49,12 @@
             var limits = LinkLimits()
             limits.payload = center.maximumPayload
             self.limits = limits
-            let stored = center.stored(as: Self.checkpointName)
+            #if MUTANT_RELAY_FORGETS_ITS_CHECKPOINT  // Found by: relay kills
+                let isForgotten = isMutant("RELAY_FORGETS_ITS_CHECKPOINT")
+                let stored = isForgotten ? nil : center.stored(as: Self.checkpointName)
+            #else
+                let stored = center.stored(as: Self.checkpointName)
+            #endif
             let checkpoint = stored.flatMap { CheckpointCoding.decode($0, incarnation: own.incarnation) }
             if stored != nil, checkpoint == nil { report.lostCheckpoint() }
             core = try Self.makeCore(center, own, checkpoint, configurations, limits)
@@ -119,6 +128,12 @@
 
         private func change(_ links: [Relay.Link], _ configurations: [LinkConfiguration]) throws(RelayError) {
             let checkpoint = core.makeCheckpoint()
+            #if MUTANT_RELAY_RELOADS_AT_THE_END  // Found by: relay reload
+                if isMutant("RELAY_RELOADS_AT_THE_END") {
+                    core = try Self.makeCore(center, own, nil, configurations, limits)
+                    return setLinks(links)
+                }
+            #endif
             core = try Self.makeCore(center, own, checkpoint, configurations, limits)
             storing = nil
             setLinks(links)

@@ -32,8 +32,9 @@
             /// A file with the certificates (PEM) that must have signed the server's, or the peer's. With it, a server of
             /// NATS must use TLS. TLS links need it.
             public var certificateAuthority: String?
-            /// Files (PEM) with this end's certificate and its key: TLS links need them.
+            /// A file (PEM) with this end's certificate: TLS links need it.
             public var certificate: String?
+            /// A file (PEM) with the certificate's key: TLS links need it.
             public var key: String?
             /// How many notifications a second are accepted, on average over a second. `nil`: no limit. The peer holds
             /// back what is beyond, in its ring.
@@ -193,8 +194,16 @@
     }
 
     /// Why a relay can't run, in one line: what was tried, why it failed, what to do.
+    ///
+    /// ```swift
+    /// do {
+    ///     _ = try Relay.links(inFile: "/etc/tidings/relay.json")
+    /// } catch where error.code == .invalidFile {
+    ///     print(error.message)
+    /// }
+    /// ```
     public struct RelayError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The kinds of errors. Later versions may add some.
+        /// The kinds of errors, as ``RelayError`` shows. Later versions may add some.
         public struct Code: Hashable, Sendable {
             private let value: UInt8
             /// A link's configuration is not valid.
@@ -209,9 +218,11 @@
             public static let invalidFile = Code(value: 5)
         }
 
+        /// The kind of error.
         public let code: Code
-        /// The line.
+        /// The line, in the caller's words.
         public let message: String
+        /// The message.
         public var description: String { message }
 
         init(_ code: Code, _ message: String) {

@@ -8,29 +8,33 @@
     internal import TidingsLink
 
     extension Relay {
-        /// How a link is, as the retained value `tidings.relay.links` of the center has it.
+        /// How a link is: a part of ``State``, which has an example.
         public struct LinkState: Codable, Hashable, Sendable {
-            /// The phases of a link.
+            /// The phases of a link, as ``State`` has them.
             public enum Phase: String, Codable, Hashable, Sendable {
-                /// There is no connection to the server; `problem` says why.
+                /// There is no connection to the server, or to the other end; `problem` says why.
                 case connecting
-                /// The server is connected, and no relay has answered yet.
+                /// There is a connection, and no relay has answered yet.
                 case waiting
                 /// Both relays hear each other.
                 case connected
             }
 
+            /// The link's name.
             public var name: String
             /// Without a user and a password.
             public var url: String
+            /// What the link does now.
             public var phase: Phase
             /// One line; `nil`: none.
             public var problem: String?
-            /// The peer's host and center, once a peer has been heard.
+            /// The peer's host; `nil`: there is no peer.
             public var peerHost: String?
+            /// The name of the peer's center; `nil`: there is no peer.
             public var peerCenter: String?
-            /// Notifications sent, and posted here, since the relay began.
+            /// Notifications sent since the relay began, or its links changed.
             public var sent: UInt64 = 0
+            /// Notifications of the peer that were posted here since then.
             public var posted: UInt64 = 0
             /// Notifications that came twice, and were posted once.
             public var duplicates: UInt64 = 0
@@ -53,12 +57,21 @@
         }
 
         /// The retained value `tidings.relay.links` of a relayed center.
+        ///
+        /// ```swift
+        /// let center = try SharedNotificationCenter(named: "com.example.player")
+        /// if let state = try center.state(for: "tidings.relay.links", as: Relay.State.self) {
+        ///     for link in state.links { print(link.name, link.phase, link.problem ?? "") }
+        /// }
+        /// ```
         public struct State: Codable, Hashable, Sendable {
             /// The relay's process. If it is not a participant of the center any more, the relay has ended.
             public var pid: Int32
+            /// The relay's machine.
             public var host: String
             /// Notifications of other centers that were lost on their way to this one.
             public var lost: UInt64
+            /// One element for each link, in the order of the configuration.
             public var links: [LinkState]
         }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The relay: several centers of this machine stand for those of several machines, and a real nats-server joins them.
 
-    Tests/relay/relay.py COMMAND PEER [SCENE…] [--seed SEED] [--count N]
+    Tests/relay/relay.py COMMAND PEER [SCENE…] [--seed SEED] [--count N] [--hang SECONDS]
 
 COMMAND is the command `tidings` with the trait Relay, PEER the built peer.c. The scenes:
 
@@ -38,7 +38,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / ".ci"))
 from program import Program
 
-HANG = 60  # seconds for a scene
 SERVER = shutil.which("nats-server") or "/usr/sbin/nats-server"
 NAMES = "com.example.*"
 
@@ -178,7 +177,7 @@ def balanced(checker, posted, lossless=True):
 
 
 def wait_until(condition):
-    """For what tells of no event to wait for. HANG ends it."""
+    """For what tells of no event to wait for. The limit of the scene ends it."""
     while not condition():
         time.sleep(0.02)
 
@@ -545,6 +544,7 @@ parser.add_argument("peer")
 parser.add_argument("scenes", nargs="*", metavar="SCENE")
 parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
 parser.add_argument("--count", type=int, default=20000)
+parser.add_argument("--hang", type=int, default=120, help="seconds after which a scene is ended")
 options = parser.parse_args()
 tidings, peer = os.path.abspath(options.command), os.path.abspath(options.peer)
 chance = random.Random(options.seed)
@@ -554,8 +554,8 @@ for name in options.scenes or SCENES:
     running = []
     directory = tempfile.mkdtemp(prefix="tidings-relay.", dir="/dev/shm")
     os.environ["TIDINGS_DIRECTORY"] = directory
-    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(Wrong(f"hangs: not done after {HANG} s")))
-    signal.alarm(HANG)
+    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(Wrong(f"hangs: not done after {options.hang} s")))
+    signal.alarm(options.hang)
     begin = time.monotonic()
     try:
         SCENES[name]()

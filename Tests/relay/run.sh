@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# The relay: the scenes of relay.py with the command, built with the trait Relay, and a real nats-server; then the mutants
+# of TidingsRelay: deliberate mistakes, each of which a scene must find.
+#
+#   Tests/relay/run.sh [SEED]                  what CI runs
+#   Tests/relay/run.sh --scenes [OPTION…]      the scenes alone, with these options of relay.py
+#   Tests/relay/run.sh --mutants [MUTANT…]     the mutants alone
+set -euo pipefail
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
+work=$(mktemp -d "${TMPDIR:-/tmp}/tidings-relay.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+if [[ ! -x /usr/sbin/nats-server || ! -e /usr/include/nats/nats.h ]]; then
+    echo "NOT TRIED: the relay needs nats-server and libnats-dev (apt-get install nats-server libnats-dev)"
+    exit 1
+fi
+kind=
+case ${1:-} in --scenes | --mutants) kind=$1; shift ;; esac
+
+options=(--traits Relay --scratch-path .build-relay -Xswiftc -gline-tables-only)
+if [[ -z $kind ]]; then
+    unasked=$(swift package show-dependencies --format flatlist)
+    if grep -Eqi 'swift-(nio|nio-ssl|service-lifecycle|log|metrics)' <<<"$unasked"; then
+        echo "a library of the relay is a dependency without the trait Relay"
+        exit 1
+    fi
+fi
+export TIDINGS_RELAY_ALONE=1
+.ci/line-by-line swift build "${options[@]}" --product tidings
+build=$(swift build "${options[@]}" --show-bin-path)
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -ICShim/src -ICShim/include Tests/relay/peer.c CShim/src/*/*.c -lpthread \
+    -o "$work/peer"
+scenes() { Tests/relay/relay.py "$1" "$work/peer" "${@:2}"; }
+
+mutants() { # mutants MUTANT…: all, unless some are named. One build has all; the environment chooses the one that acts
+    local lines modules defines=(-D MUTANTS) line mutant scene failed=0 package
+    mapfile -t lines < <(.ci/check-mutants --list relay)
+    mapfile -t modules < <(python3 -c 'import sys; sys.path.insert(0, ".ci"); import typecheck; print(*typecheck.of_modules(sys.argv[1]), *typecheck.of_service(sys.argv[1]), sep="\n")' "$build")
+    for line in "${lines[@]}"; do defines+=(-D "${line%% *}"); done
+    package=$(basename "$PWD" | tr 'A-Z' 'a-z' | tr -c 'a-z0-9_\n' '_')
+    # TidingsCoding is built again, too: without mutants it does not have the function that chooses.
+    for module in TidingsCoding TidingsRelay; do
+        swiftc -c -wmo -Onone -package-name "$package" -module-name "$module" -D SWIFT_PACKAGE -D DEBUG -D Relay -D Service \
+            "${defines[@]}" -emit-module -emit-module-path "$work/$module.swiftmodule" -I "$work" "${modules[@]}" \
+            $(find "Sources/$module" -name '*.swift') -o "$work/$module.o"
+    done
+    sed '\,/Tidings\(Coding\|Relay\)\.build/,d' "$build/tidings.product/Objects.LinkFileList" >"$work/list"
+    swiftc -emit-executable -L "$build" "@$work/list" "$work/TidingsCoding.o" "$work/TidingsRelay.o" -lnats -lstdc++ -o "$work/tidings"
+    for line in "${lines[@]}"; do
+        read -r mutant scene <<<"$line"
+        if [[ $# -gt 0 && " $* " != *" $mutant "* ]]; then continue; fi
+        if TIDINGS_MUTANT=${mutant#MUTANT_} scenes "$work/tidings" "$scene" --hang 20 >"$work/report" 2>&1; then
+            echo "$mutant: NOT FOUND by $scene"
+            failed=1
+        else
+            echo "$mutant: found by $scene: $(grep -m 1 'FAILED' "$work/report")"
+        fi
+    done
+    return "$failed"
+}
+
+case $kind in
+    --scenes) scenes "$build/tidings" "$@" ;;
+    --mutants) mutants "$@" ;;
+    *)
+        scenes "$build/tidings" --seed "${1:-20261128}"
+        .ci/check-documentation "$build" --relay
+        .ci/check-examples "$build" --relay
+        mutants
+        ;;
+esac
