@@ -532,7 +532,8 @@
 
         private func publisher(of name: Int, _ subject: UnsafeRawBufferPointer, _ core: RelayCore) -> OpaquePointer? {
             guard subject.isEmpty else {
-                return publisher(for: PublisherKey(name: core.name(name), subject: String(decoding: subject, as: UTF8.self)))
+                let subject = String(decoding: subject, as: UTF8.self)
+                return publisher(for: PublisherKey(name: core.name(name), subject: subject))
             }
             if name < publishers.count, let known = publishers[name] { return known }
             if name >= publishers.count {
@@ -595,7 +596,8 @@
                 let result = tidings_state_get(publisher, nil, &size, nil, nil)
                 guard result == -ENOBUFS || result == 0 else { return nil }
                 var bytes = [UInt8](repeating: 0, count: size)
-                if bytes.withUnsafeMutableBytes({ tidings_state_get(publisher, $0.baseAddress, &size, nil, nil) }) == 0 {
+                if bytes.withUnsafeMutableBytes({ tidings_state_get(publisher, $0.baseAddress, &size, nil, nil) }) == 0
+                {
                     return Array(bytes.prefix(size))
                 }
             }

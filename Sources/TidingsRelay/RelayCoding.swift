@@ -39,8 +39,8 @@
                     isCleared: flags.contains(.cleared))
             return Relayed(
                 incarnation: incarnation, sequence: sequence, count: count, base: base, unsure: unsure,
-                version: version, lost: lost, lostUnsure: lostUnsure, lostAt: lostAt, lostBefore: lost - min(lost, UInt64(lastLoss)),
-                isValue: flags.contains(.value))
+                version: version, lost: lost, lostUnsure: lostUnsure, lostAt: lostAt,
+                lostBefore: lost - min(lost, UInt64(lastLoss)), isValue: flags.contains(.value))
         }
     }
 

@@ -169,7 +169,8 @@
         }
 
         private mutating func string(of key: String) throws(RelayError) -> String {
-            guard take("\"") else { throw fault("\(key == "a key" ? key : "\"\(key)\"") is no text: it begins with \"") }
+            let what = key == "a key" ? key : "\"\(key)\""
+            guard take("\"") else { throw fault("\(what) is no text: it begins with \"") }
             var text: [UInt8] = []
             while at < bytes.count {
                 let byte = bytes[at]

@@ -90,7 +90,8 @@
 
         init(
             lane: Int, events: RelayEvents,
-            open: @escaping @Sendable (@escaping @Sendable (LinkEvent) -> Void) throws(TransportError) ->
+            open:
+                @escaping @Sendable (@escaping @Sendable (LinkEvent) -> Void) throws(TransportError) ->
                 any LinkTransport
         ) {
             self.events = events

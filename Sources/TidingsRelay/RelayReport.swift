@@ -132,13 +132,19 @@
 
         func lostCheckpoint() {
             logger.warning(
-                "center \(center.name): the stored state of the relay is not valid; the relay begins anew, and its links' losses until now are not known"
+                """
+                center \(center.name): the stored state of the relay is not valid; the relay begins anew, and its links' \
+                losses until now are not known
+                """
             )
         }
 
         func checkpointFailed(_ why: String) {
             logger.warning(
-                "can't store the relay's state: \(why); if the relay ends now, the next one may count more losses than there were"
+                """
+                can't store the relay's state: \(why); if the relay ends now, the next one may count more losses than \
+                there were
+                """
             )
         }
 

@@ -11,7 +11,8 @@ struct Doctor: ParsableCommand {
             Prints for each center whether it opens, how many participants it has, and each orphan of a dead \
             participant with its cause. Orphans are harmless: posters and observers reclaim them when they need the \
             space. --repair reclaims them now, without disturbing other processes. The command also finds stale files \
-            of killed creators and removers, and says why a link to another machine does not work. Status 1 if a center can't be opened.
+            of killed creators and removers, and says why a link to another machine does not work. Status 1 if a \
+            center can't be opened.
 
               tidings doctor
             """)

@@ -14,13 +14,13 @@ struct RelayCommand: ParsableCommand {
         commandName: "relay",
         abstract: "Relay notifications to the centers of other machines, and theirs to this one.",
         discussion: """
-            A link joins two relays, which have the link's name in common. A server of NATS (2.9 or later) carries it. On \
-            each of two machines:
+            A link joins two relays, which have the link's name in common. A server of NATS (2.9 or later) carries it. \
+            On each of two machines:
 
               tidings relay --center player --link nats://broker:4222 --out 'com.example.*' --in 'com.example.*'
 
-            Without a server, one end listens (tls-listen://0.0.0.0:4433), and the other one connects (tls://host:4433); \
-            each has a certificate, and accepts those that --tls-ca has signed.
+            Without a server, one end listens (tls-listen://0.0.0.0:4433), and the other one connects \
+            (tls://host:4433); each has a certificate, and accepts those that --tls-ca has signed.
 
             With --config, a JSON file has the links, and SIGHUP reads it again:
 
@@ -28,8 +28,8 @@ struct RelayCommand: ParsableCommand {
                           "in": ["com.example.*"], "retained": true, "credentials": "/etc/tidings/tokyo.creds",
                           "tls-ca": "/etc/tidings/ca.pem", "rate": 10000}]}
 
-            A center has one relay. A relay that cannot reach its server tries again each second. Standard error reports \
-            when a link connects, and why it does not; "tidings stat" shows the links. SIGINT (Control-C) and SIGTERM \
+            A center has one relay. A relay that cannot reach its server tries again each second. Standard error \
+            reports when a link connects, and why it does not; "tidings stat" shows the links. SIGINT (Control-C) and SIGTERM \
             end the command with status 0. If the center is removed, the command ends with status 1.
 
             This command is a part of builds with the trait Relay: swift build --traits Relay.
@@ -37,7 +37,8 @@ struct RelayCommand: ParsableCommand {
 
     @OptionGroup var options: CenterOptions
 
-    @Option(help: ArgumentHelp(
+    @Option(
+        help: ArgumentHelp(
             "The server, or the other end: nats://host:port, tls://host:port, tls-listen://address:port.",
             valueName: "url"))
     var link: String?

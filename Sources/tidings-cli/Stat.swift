@@ -15,9 +15,9 @@ struct Stat: ParsableCommand {
             positions used may exceed the number of notifications. A participant that has ended, by an exit or by a \
             signal, is listed as ended until its entry is reused.
 
-            If a relay connects the center with other machines ("tidings relay"), each of its links is shown: whether it \
-            works, what it has sent and posted, how often it has repaired a gap, how far it is behind, and how long a \
-            notification and its acknowledgement take.
+            If a relay connects the center with other machines ("tidings relay"), each of its links is shown: whether \
+            it works, what it has sent and posted, how often it has repaired a gap, how far it is behind, and how long \
+            a notification and its acknowledgement take.
 
               tidings stat --center com.example.player
               tidings stat --watch --json | jq .positionsUsed

@@ -26,7 +26,8 @@ struct TidingsCommand: ParsableCommand {
         version: "0.2.0",
         subcommands: [
             Demo.self, Post.self, Observe.self, Record.self, Replay.self, Request.self, Serve.self, State.self,
-            Create.self, Centers.self, RelayCommand.self, Stat.self, Top.self, Doctor.self, Remove.self, Bench.self, DemoExtension.self,
+            Create.self, Centers.self, RelayCommand.self, Stat.self, Top.self, Doctor.self, Remove.self, Bench.self,
+            DemoExtension.self,
             DemoPoster.self, BenchPeer.self, BenchWorker.self, BenchJanitor.self,
         ])
 

@@ -59,7 +59,8 @@ struct RelayedLinks: Encodable {
         } else {
             line += link.problem.map(\.printable) ?? (link.phase == "connecting" ? "connecting" : "no peer yet")
         }
-        line += ", \(link.sent.grouped) sent, \(link.posted.grouped) posted here, \(link.repaired.grouped) repaired, "
+        line +=
+            ", \(link.sent.grouped) sent, \(link.posted.grouped) posted here, \(link.repaired.grouped) repaired, "
             + "\(link.refused.grouped) refused, \(link.lag.grouped) behind, "
             + "\(link.unacknowledged.grouped) unacknowledged"
         if let seconds = link.roundTrip { line += ", round trip \(Int(seconds * 1e6).grouped) µs" }
