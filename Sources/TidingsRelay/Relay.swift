@@ -73,8 +73,8 @@
             return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
 
-        /// Relays until a graceful shutdown or a cancellation, on a thread of its own. Then it stores where it is. For a
-        /// `ServiceGroup`, as ``Relay`` shows. Call it once.
+        /// Relays until a graceful shutdown or a cancellation, on a thread of its own. Then it stores where it is. For
+        /// a `ServiceGroup`, as ``Relay`` shows. Call it once.
         ///
         /// - Throws: ``RelayError``: `.removed` (the center was removed), `.center`.
         public func run() async throws {

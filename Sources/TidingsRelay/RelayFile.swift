@@ -10,8 +10,9 @@
         /// let links = try Relay.links(inFile: "/etc/tidings/relay.json")
         /// ```
         ///
-        /// The file is JSON: `{"links": [{"name": "tokyo", "url": "nats://host:4222", "out": ["com.example.*"], "in": []}]}`.
-        /// Further keys of a link: `retained` (a Boolean), `credentials`, `tls-ca`, `tls-cert` and `tls-key` (paths), `rate` (a number).
+        /// The file is JSON: `{"links": [{"name": "tokyo", "url": "nats://host:4222", "out": ["com.*"], "in": []}]}`.
+        /// Further keys of a link: `retained` (a Boolean), `credentials`, `tls-ca`, `tls-cert` and `tls-key` (paths),
+        /// `rate` (a number).
         ///
         /// - Parameter path: a file of at most 1 MiB.
         /// - Throws: ``RelayError``: `.invalidFile`, with the line of the fault and the key; `.invalidLink`.
@@ -91,8 +92,8 @@
                 case "rate": link.rate = try parser.number(of: key)
                 default:
                     throw parser.fault(
-                        "unknown key \"\(key)\" of a link: use name, url, out, in, retained, credentials, tls-ca, tls-cert, "
-                            + "tls-key, rate")
+                        "unknown key \"\(key)\" of a link: use name, url, out, in, retained, credentials, tls-ca, "
+                            + "tls-cert, tls-key, rate")
                 }
             }
             for (key, value) in [("name", link.name), ("url", link.url)] where value.isEmpty {

@@ -29,8 +29,8 @@
             public var retained: Bool
             /// A file with a JWT and a key, as `nsc generate creds` writes it.
             public var credentials: String?
-            /// A file with the certificates (PEM) that must have signed the server's, or the peer's. With it, a server of
-            /// NATS must use TLS. TLS links need it.
+            /// A file with the certificates (PEM) that must have signed the server's, or the peer's. With it, a server
+            /// of NATS must use TLS. TLS links need it.
             public var certificateAuthority: String?
             /// A file (PEM) with this end's certificate: TLS links need it.
             public var certificate: String?
@@ -89,8 +89,8 @@
                 guard names.count <= 4096, prefixes.count <= 128 else {
                     throw RelayError(
                         .invalidLink,
-                        "link \"\(self.name)\" \(verb) \(names.count) names and \(prefixes.count) prefixes: use at most "
-                            + "4096 and 128")
+                        "link \"\(self.name)\" \(verb) \(names.count) names and \(prefixes.count) prefixes: use at "
+                            + "most 4096 and 128")
                 }
                 return NameList(names: names, prefixes: prefixes)
             }

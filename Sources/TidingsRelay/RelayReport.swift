@@ -133,8 +133,8 @@
         func lostCheckpoint() {
             logger.warning(
                 """
-                center \(center.name): the stored state of the relay is not valid; the relay begins anew, and its links' \
-                losses until now are not known
+                center \(center.name): the stored state of the relay is not valid; the relay begins anew, and its \
+                links' losses until now are not known
                 """
             )
         }

@@ -29,8 +29,8 @@ struct RelayCommand: ParsableCommand {
                           "tls-ca": "/etc/tidings/ca.pem", "rate": 10000}]}
 
             A center has one relay. A relay that cannot reach its server tries again each second. Standard error \
-            reports when a link connects, and why it does not; "tidings stat" shows the links. SIGINT (Control-C) and SIGTERM \
-            end the command with status 0. If the center is removed, the command ends with status 1.
+            reports when a link connects, and why it does not; "tidings stat" shows the links. SIGINT (Control-C) and \
+            SIGTERM end the command with status 0. If the center is removed, the command ends with status 1.
 
             This command is a part of builds with the trait Relay: swift build --traits Relay.
             """)
