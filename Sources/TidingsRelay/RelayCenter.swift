@@ -43,7 +43,7 @@
         enum Posted {
             case at(UInt64)
             /// A lossless observer, or a lack of memory, holds the post back.
-            case later(String)
+            case later(String, isHeld: Bool)
             /// It can never be posted here.
             case never(String)
             case ended
@@ -91,6 +91,8 @@
         private var publishers: [OpaquePointer?] = []
         /// For names with a subject, and the relay's own names.
         private var otherPublishers: [PublisherKey: OpaquePointer] = [:]
+        /// Why the last one could not be opened.
+        private var publisherError: Int32 = 0
 
         private struct PublisherKey: Hashable {
             var name: LinkName
@@ -236,7 +238,7 @@
         var interruption: RelayInterruption { RelayInterruption(observer: observer) }
 
         /// The cursor: everything before it was returned.
-        var position: UInt64 { tidings_observer_position(observer) }
+        var position: UInt64 { isDeliveryPending ? delivery.sequence : tidings_observer_position(observer) }
 
         /// The names of the configuration have the numbers of this core.
         func number(namesBy core: inout RelayCore) {
@@ -273,8 +275,9 @@
             let result = tidings_next(observer, timeout, &delivery)
             switch -result {
             case 0: break
-            // A notification without memory for its payload counts as missed.
-            case EAGAIN, ETIMEDOUT, EINTR, ENOMEM: return .nothing
+            case EAGAIN, ETIMEDOUT, EINTR: return .nothing
+            // A notification without memory for its payload counts as missed: the next call tells it.
+            case ENOMEM: return .read
             case ESTALE: return .ended
             default: return .failed(Self.lastError)
             }
@@ -377,8 +380,14 @@
         }
 
         private static func view(of delivery: tidings_delivery, _ section: OriginSection?) -> ContentView {
-            ContentView(
-                subject: UnsafeRawBufferPointer(start: delivery.subject, count: delivery.subject_length),
+            // A process that writes into the center without the library can give a subject any bytes. A frame with such
+            // bytes would be refused as a whole.
+            var subject = UnsafeRawBufferPointer(start: delivery.subject, count: delivery.subject_length)
+            if !subject.isEmpty, subject.contains(0) || String(validating: subject, as: UTF8.self) == nil {
+                subject = UnsafeRawBufferPointer(start: delivery.subject, count: 0)
+            }
+            return ContentView(
+                subject: subject,
                 payload: UnsafeRawBufferPointer(start: delivery.payload, count: delivery.size),
                 format: delivery.format, pid: section?.pid ?? delivery.pid, uid: section?.uid ?? delivery.uid,
                 postedAt: section?.postedAtNanoseconds ?? delivery.posted_at_ns)
@@ -391,37 +400,45 @@
                 uid: view.uid, postedAt: view.postedAt, payload: Array(view.payload))
         }
 
-        /// Everything that is in the ring up to `end`: what `observe` has found when it began at the oldest.
-        func history(before end: UInt64, for core: inout RelayCore) throws(RelayError) -> [RingRecord] {
+        /// Everything that is in the ring up to `end`: what `observe` has found when it began at the oldest. `nil`: the
+        /// ring was lapped meanwhile.
+        func history(before end: UInt64, for core: inout RelayCore) throws(RelayError) -> [RingRecord]? {
             var records: [RingRecord] = []
             while tidings_observer_position(observer) < end {
                 let result = tidings_next(observer, 0, &delivery)
                 guard result == 0 else {
                     if result == -EAGAIN || result == -EINTR { break }
+                    if result == -ENOMEM { return nil }
                     throw RelayError(result == -ESTALE ? .removed : .center, Self.lastError)
                 }
-                guard delivery.kind == TIDINGS_DELIVERY_MESSAGE, let name = Self.number(of: delivery, &core) else {
-                    continue
-                }
+                guard delivery.kind == TIDINGS_DELIVERY_MESSAGE else { return nil }
+                guard let name = Self.number(of: delivery, &core) else { continue }
                 records.append(Self.record(of: delivery, name: name).0)
             }
             return records
         }
 
-        /// All retained values of the observed names.
-        func values(for core: inout RelayCore) throws(RelayError) -> [RingRecord] {
+        /// All retained values of the observed names. `nil`: not all could be read.
+        func values(for core: inout RelayCore) throws(RelayError) -> [RingRecord]? {
             let reader = try open(seeking: .max, flags: UInt32(TIDINGS_ADD_RETAINED), all: false)
             defer { tidings_observer_close(reader) }
             var records: [RingRecord] = []
             var delivery = tidings_delivery()
-            while tidings_next(reader, 0, &delivery) == 0 {
-                guard delivery.kind == TIDINGS_DELIVERY_MESSAGE else { continue }
-                guard delivery.flags & UInt32(TIDINGS_DELIVERY_RETAINED) != 0 else { break }
+            var end: UInt64?
+            while true {
+                let result = tidings_next(reader, 0, &delivery)
+                if result == -EAGAIN { return records }
+                guard result == 0, delivery.kind == TIDINGS_DELIVERY_MESSAGE else { return nil }
+                if delivery.flags & UInt32(TIDINGS_DELIVERY_RETAINED) == 0 {
+                    // A value that was replaced while the values were read comes as it was posted.
+                    if end == nil { end = ends.end }
+                    if delivery.sequence >= end! { return records }
+                    if delivery.flags & UInt32(TIDINGS_DELIVERY_STATE) == 0 { continue }
+                }
                 if let name = Self.number(of: delivery, &core) {
                     records.append(Self.record(of: delivery, name: name).0)
                 }
             }
-            return records
         }
 
         // MARK: - Contents
@@ -500,7 +517,7 @@
             #endif
             var sequence: UInt64 = 0
             let result = post.content.withBytes { subject, payload in
-                guard let publisher = publisher(of: post.name, subject, core) else { return -EINVAL }
+                guard let publisher = publisher(of: post.name, subject, core) else { return publisherError }
                 return withUnsafeBytes(of: section) { bytes in
                     var one = tidings_section()
                     one.bytes = bytes.baseAddress
@@ -526,7 +543,10 @@
             case 0: return .at(sequence)
             case ESTALE: return .ended
             case EINVAL, EMSGSIZE: return .never(Self.lastError)
-            default: return .later(Self.lastError)
+            default:
+                let line = Self.lastError
+                var holder = tidings_holder()
+                return .later(line, isHeld: tidings_last_error_holder(&holder) == 0)
             }
         }
 
@@ -539,7 +559,7 @@
             if name >= publishers.count {
                 publishers.append(contentsOf: repeatElement(nil, count: max(64, name + 1 - publishers.count)))
             }
-            publishers[name] = Self.open(PublisherKey(name: core.name(name), subject: ""), center)
+            publishers[name] = open(PublisherKey(name: core.name(name), subject: ""))
             return publishers[name]
         }
 
@@ -549,12 +569,12 @@
                 for publisher in otherPublishers.values { tidings_publisher_close(publisher) }
                 otherPublishers = [:]
             }
-            let opened = Self.open(key, center)
+            let opened = open(key)
             if let opened { otherPublishers[key] = opened }
             return opened
         }
 
-        private static func open(_ key: PublisherKey, _ center: OpaquePointer) -> OpaquePointer? {
+        private func open(_ key: PublisherKey) -> OpaquePointer? {
             var opened: OpaquePointer?
             var (name, subject) = (key.name.text, key.subject)
             let result = name.withUTF8 { name in
@@ -568,6 +588,7 @@
                     }
                 }
             }
+            publisherError = result
             return result == 0 ? opened : nil
         }
 

@@ -13,6 +13,9 @@
         static let checkpointName = "tidings.relay.checkpoint"
         /// Records that are read, or outputs carried out, before the other side has its turn.
         private static let turn = 256
+        private static let startLimit = 16
+        /// Nanoseconds after which a post without room is given up.
+        private static let postLimit: UInt64 = 5_000_000_000
         /// Milliseconds until a post that was refused for now is tried again.
         private static let postRetry: UInt64 = 5
         /// Nanoseconds until a message or a checkpoint that was refused for now is tried again.
@@ -27,11 +30,14 @@
         private let report: RelayReport
         private var core: RelayCore
         private var lanes: [RelayLane] = []
+        private var configurations: [LinkConfiguration]
         private var laneCount = 0
         private var taken: [(lane: Int, event: RelayEvents.Event)] = []
         private var now: UInt64 = 0
         private var storing: (bytes: [UInt8], since: UInt64)?
         private var toldPostProblem = false
+        /// When the post that waits was first refused without an observer that holds it back; 0: none waits.
+        private var postWaitsSince: UInt64 = 0
         private var orders: [Order] = []
 
         enum Order {
@@ -46,6 +52,7 @@
             self.center = center
             self.own = own
             self.report = report
+            self.configurations = configurations
             var limits = LinkLimits()
             limits.payload = center.maximumPayload
             self.limits = limits
@@ -65,22 +72,43 @@
             _ center: RelayCenter, _ own: Origin, _ checkpoint: Checkpoint?, _ links: [LinkConfiguration],
             _ limits: LinkLimits
         ) throws(RelayError) -> RelayCore {
-            let position = try center.observe(ObservedNames(links), fromOldest: checkpoint != nil)
-            let end = center.ends.end
-            var core: RelayCore
-            if var checkpoint, checkpoint.position <= end {
-                checkpoint.origins[0].origin = own
-                core = RelayCore(
-                    checkpoint: checkpoint, oldest: position, slots: center.slots, links: links, limits: limits)
-                center.number(namesBy: &core)
-                core.replay(try center.history(before: end, for: &core))
-            } else {
-                core = RelayCore(center: own, slots: center.slots, links: links, position: position, limits: limits)
-                center.number(namesBy: &core)
+            // A busy center can go round meanwhile.
+            for _ in 0..<startLimit {
+                let position = try center.observe(ObservedNames(links), fromOldest: checkpoint != nil)
+                let end = center.ends.end
+                var core: RelayCore
+                if var checkpoint, checkpoint.position <= end {
+                    checkpoint.origins[0].origin = own
+                    core = RelayCore(
+                        checkpoint: checkpoint, oldest: position, slots: center.slots, links: links, limits: limits)
+                    center.number(namesBy: &core)
+                    guard let records = try center.history(before: end, for: &core) else { continue }
+                    core.replay(records)
+                } else {
+                    core = RelayCore(
+                        center: own, slots: center.slots, links: links, position: position, limits: limits)
+                    center.number(namesBy: &core)
+                }
+                core.readThrough(center.position)
+                try refresh(&core, center)
+                return core
             }
-            core.readThrough(center.position)
-            core.refresh(try center.values(for: &core), date: realtime())
-            return core
+            throw RelayError(
+                .center,
+                "can't relay for center \"\(own.center)\": its ring goes round before it can be read; give it more slots"
+            )
+        }
+
+        /// Without all values, a missing one would count as cleared.
+        private static func refresh(_ core: inout RelayCore, _ center: RelayCenter) throws(RelayError) {
+            for _ in 0..<startLimit {
+                if let values = try center.values(for: &core) { return core.refresh(values, date: realtime()) }
+            }
+        }
+
+        /// A relay that never ran.
+        deinit {
+            for lane in lanes { lane.connector.end() }
         }
 
         // MARK: - Orders of other threads
@@ -134,9 +162,18 @@
                     return setLinks(links)
                 }
             #endif
-            core = try Self.makeCore(center, own, checkpoint, configurations, limits)
             storing = nil
-            setLinks(links)
+            do throws(RelayError) {
+                core = try Self.makeCore(center, own, checkpoint, configurations, limits)
+                self.configurations = configurations
+                setLinks(links)
+            } catch {
+                guard error.code == .center else { throw error }
+                // The center has no room for these names: the present links go on.
+                report.reloadFailed(error.message)
+                core = try Self.makeCore(center, own, checkpoint, self.configurations, limits)
+                setLinks(lanes.map(\.link))
+            }
         }
 
         // MARK: - The loop
@@ -148,6 +185,7 @@
             defer {
                 events.setInterruption(nil)
                 for lane in lanes { lane.connector.end() }
+                lanes = []
             }
             events.setInterruption(center.interruption)
             while true {
@@ -225,7 +263,7 @@
                 case .read: break
                 case .missed(let counts, let end):
                     core.missed(counts, before: end)
-                    core.refresh(try center.values(for: &core), date: Self.realtime())
+                    try Self.refresh(&core, center)
                 case .nothing:
                     core.readThrough(center.position)
                     return false
@@ -251,18 +289,27 @@
                 case .send(let link, let frame):
                     let lane = lanes[link]
                     lane.send(frame, now: now)
-                    if !lane.isWritable { core.setWritable(false, link: link) }
+                    core.setWritable(lane.isWritable, link: link)
                 case .post(let post):
                     switch center.post(post, core) {
                     case .at(let position):
                         core.posted(at: position)
                         toldPostProblem = false
-                    case .later(let why):
+                        postWaitsSince = 0
+                    case .later(let why, let isHeld):
+                        if postWaitsSince == 0 || isHeld { postWaitsSince = now }
+                        // Without an observer that holds it back there may never be room.
+                        if now > postWaitsSince + Self.postLimit {
+                            report.postFailed(core.name(post.name).text, why, now)
+                            core.discarded()
+                            postWaitsSince = 0
+                            continue
+                        }
                         core.notPosted(until: now / 1_000_000 + Self.postRetry)
                         if !toldPostProblem { report.postWaits(why) }
                         toldPostProblem = true
                     case .never(let why):
-                        report.postFailed(core.name(post.name).text, why)
+                        report.postFailed(core.name(post.name).text, why, now)
                         core.discarded()
                     case .ended:
                         core.notPosted()
@@ -283,11 +330,13 @@
 
         private func tryToStore(_ bytes: [UInt8], since: UInt64) -> Bool {
             if let why = center.store(bytes, as: Self.checkpointName) {
-                guard now > since + Self.storeLimit || bytes.count > limits.payload else {
+                guard now > since + Self.storeLimit || bytes.count > limits.payload || report.isCheckpointFailing else {
                     storing = (bytes, since)
                     return false
                 }
-                report.checkpointFailed(why)
+                report.checkpointFailed(why, now)
+            } else {
+                report.checkpointStored()
             }
             storing = nil
             core.stored()

@@ -15,6 +15,8 @@
 
         /// Beyond, received messages are dropped. Their link repairs that.
         private static let bytesLimit = 64 << 20
+        /// Bytes that a message takes beside its own.
+        static let overhead = 128
 
         private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         private var events: [(lane: Int, event: Event)] = []
@@ -42,7 +44,7 @@
             withLock {
                 if case .transport(.received(let message)) = event {
                     guard bytes + message.count <= Self.bytesLimit else { return }
-                    bytes += message.count
+                    bytes += message.count + Self.overhead
                 }
                 events.append((lane, event))
                 wakeLocked()
@@ -189,7 +191,12 @@
             self.link = link
             self.connector = connector
             self.limits = limits
-            joiner = FrameJoiner(limit: limits.payload + limits.batchBytes + 4096)
+            joiner = FrameJoiner(limit: Self.frameLimit(limits))
+        }
+
+        /// Accounts and lists of names take more than the payloads of a center with small ones.
+        private static func frameLimit(_ limits: LinkLimits) -> Int {
+            max(limits.payload, 4 << 20) + limits.batchBytes + 4096
         }
 
         var isUp: Bool { isConnected && transport != nil }
@@ -222,7 +229,7 @@
         func begin(session: UInt64) {
             drop()
             splitter = FrameSplitter(maximum: transport?.maximum ?? 0, number: session)
-            joiner = FrameJoiner(limit: limits.payload + limits.batchBytes + 4096)
+            joiner = FrameJoiner(limit: Self.frameLimit(limits))
         }
 
         // MARK: - Sending
@@ -268,7 +275,7 @@
         func arrived(_ bytes: [UInt8]) {
             guard receivedBytes + bytes.count <= Self.pendingLimit else { return }
             received.append(bytes)
-            receivedBytes += bytes.count
+            receivedBytes += bytes.count + RelayEvents.overhead
         }
 
         /// The frames that the rate lets through now.
@@ -278,7 +285,7 @@
             while taken < received.count, link.rate == nil || tokens > 0 {
                 let bytes = received[taken]
                 taken += 1
-                receivedBytes -= bytes.count
+                receivedBytes -= bytes.count + RelayEvents.overhead
                 guard let whole = joiner.frame(from: bytes),
                     let frame = FrameCoding.decode(whole, limits: limits)
                 else { continue }

@@ -36,8 +36,8 @@
             public var certificate: String?
             /// A file (PEM) with the certificate's key: TLS links need it.
             public var key: String?
-            /// How many notifications a second are accepted, on average over a second. `nil`: no limit. The peer holds
-            /// back what is beyond, in its ring.
+            /// How many notifications a second are accepted, on average over a second: at least 1,000. `nil`: no limit.
+            /// The peer holds back what is beyond, in its ring.
             public var rate: Int?
 
             /// A link; ``Relay/init(_:links:logger:)`` checks it.
@@ -171,10 +171,16 @@
                         throw RelayError(
                             .invalidLink, "link \"\(link.name)\" sends and accepts nothing: name what passes")
                     }
-                    if let rate = link.rate, rate < 1 {
-                        throw RelayError(.invalidLink, "link \"\(link.name)\" has rate \(rate): use at least 1")
+                    // A frame of items may have to wait, and the beats behind it: less than the peer's patience.
+                    if let rate = link.rate, rate < 1000 {
+                        throw RelayError(.invalidLink, "link \"\(link.name)\" has rate \(rate): use at least 1000")
                     }
                     configurations.append(try link.configuration())
+                }
+                let prefixes = Set(configurations.flatMap { $0.sends.prefixes + $0.accepts.prefixes })
+                guard prefixes.count <= 128 else {
+                    throw RelayError(
+                        .invalidLink, "the links have \(prefixes.count) prefixes together: use at most 128")
                 }
                 return configurations
             }

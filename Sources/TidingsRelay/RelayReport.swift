@@ -94,6 +94,9 @@
         private var phases: [Int: Relay.LinkState.Phase] = [:]
         private var troubles: [Int: String] = [:]
         private var published: [Origin] = []
+        private(set) var isCheckpointFailing = false
+        private var checkpointToldAt: UInt64 = 0
+        private var postToldAt: UInt64 = 0
         private var meters: [String: RelayMeters] = [:]
         /// When `update` should be called at the latest, in nanoseconds; `nil`: when there is something to report.
         private(set) var due: UInt64?
@@ -139,7 +142,11 @@
             )
         }
 
-        func checkpointFailed(_ why: String) {
+        /// Until it is stored again: a line each minute.
+        func checkpointFailed(_ why: String, _ now: UInt64) {
+            if isCheckpointFailing, now < checkpointToldAt + 60 * Self.interval { return }
+            isCheckpointFailing = true
+            checkpointToldAt = now
             logger.warning(
                 """
                 can't store the relay's state: \(why); if the relay ends now, the next one may count more losses than \
@@ -148,11 +155,20 @@
             )
         }
 
+        func checkpointStored() { isCheckpointFailing = false }
+
+        func reloadFailed(_ why: String) {
+            logger.error("can't go on with these links: \(why); the present links go on")
+        }
+
         func postWaits(_ why: String) {
             logger.warning("a notification of another center waits: \(why)")
         }
 
-        func postFailed(_ name: String, _ why: String) {
+        /// One line each second.
+        func postFailed(_ name: String, _ why: String, _ now: UInt64) {
+            guard now > postToldAt + Self.interval else { return }
+            postToldAt = now
             logger.warning("a notification of another center is lost: \(why)", metadata: ["tidings.name": "\(name)"])
         }
 
@@ -216,8 +232,8 @@
             let state = Relay.State(
                 pid: getpid(), host: host, lost: core.lostInAll,
                 links: lanes.enumerated().map { at, lane in Self.state(at, lane, core) })
-            guard state != last else { return }
             lastAt = now
+            guard state != last else { return }
             do {
                 try center.setState(state, for: Relay.stateName)
                 last = state

@@ -432,7 +432,7 @@ def scene_bad():
         ('{"links": []}', "no links"),
         ('{"links": [{"name": "x"}]}', 'a link without "url"'),
         ('{"links": [{"name": "x", "url": "nats://h",\n "out": "y"}]}', 'line 2: "out" is no list'),
-        ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"], "rate": 0}]}', "has rate 0"),
+        ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"], "rate": 999}]}', "has rate 999"),
         ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"], "name": "z"}]}', '"name" occurs twice'),
         ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"]}, {"name": "x", "url": "nats://h", "in": ["y"]}]}',
          'two links have the name "x"'),

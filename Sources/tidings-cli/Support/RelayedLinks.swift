@@ -63,7 +63,9 @@ struct RelayedLinks: Encodable {
             ", \(link.sent.grouped) sent, \(link.posted.grouped) posted here, \(link.repaired.grouped) repaired, "
             + "\(link.refused.grouped) refused, \(link.lag.grouped) behind, "
             + "\(link.unacknowledged.grouped) unacknowledged"
-        if let seconds = link.roundTrip { line += ", round trip \(Int(seconds * 1e6).grouped) µs" }
+        if let seconds = link.roundTrip, let micros = Int(exactly: (seconds * 1e6).rounded()) {
+            line += ", round trip \(micros.grouped) µs"
+        }
         return line
     }
 
