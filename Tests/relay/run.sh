@@ -44,7 +44,7 @@ mutants() { # mutants MUTANT…: all, unless some are named. One build has all; 
             $(find "Sources/$module" -name '*.swift') -o "$work/$module.o"
     done
     sed '\,/Tidings\(Coding\|Relay\)\.build/,d' "$build/tidings.product/Objects.LinkFileList" >"$work/list"
-    swiftc -emit-executable -L "$build" "@$work/list" "$work/TidingsCoding.o" "$work/TidingsRelay.o" -lnats -lstdc++ -o "$work/tidings"
+    swiftc -emit-executable -L "$build" "@$work/list" "$work/TidingsCoding.o" "$work/TidingsRelay.o" -lnats -lstdc++ -Xlinker --defsym -Xlinker main=tidings_main -o "$work/tidings"
     for line in "${lines[@]}"; do
         read -r mutant scene <<<"$line"
         if [[ $# -gt 0 && " $* " != *" $mutant "* ]]; then continue; fi
