@@ -113,7 +113,7 @@ struct Schedule {
         limits.inbox = 1 + random.below(6)
         limits.chunk = 1 + random.below(4)
         isSized = random.chance(10)
-        isBusy = random.chance(10)
+        isBusy = random.chance(4)
         if isBusy {
             limits.window = 64
             limits.batch = 1 + random.below(16)
