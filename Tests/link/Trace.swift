@@ -12,6 +12,11 @@ extension Mark {
     var line: String { "\(origin.incarnation - 100)#\(sequence) \(name.text) count \(count)" }
 }
 
+extension Content: CustomStringConvertible {
+    /// Not the buffer, which other contents share.
+    package var description: String { "#\(uid) of center \(pid), \(payloadCount) bytes" }
+}
+
 extension AccountState {
     var line: String {
         guard let version else { return mark.line }

@@ -39,25 +39,38 @@ try() { # try OPTION MUTANT ARGUMENTS FIRST COUNT: true if it is found. Without 
     [[ $status -ne 0 ]]
 }
 
-mutants() { # mutants MUTANT…: all, unless some are named
-    local failed=0 mutant arguments seed
-    while read -r mutant arguments; do
-        if [[ $# -gt 0 && " $* " != *" ${mutant#MUTANT_} "* ]]; then continue; fi
-        seed=${arguments##* }
-        if try -Onone "$mutant" "$arguments" "$seed" 1; then
-            echo "${mutant#MUTANT_}: found: $(grep -m 1 '^seed ' "$work/$mutant.report" || tail -n 1 "$work/$mutant.report")"
-        else
-            echo "${mutant#MUTANT_}: NOT FOUND by $arguments"
-            failed=1
+mutant() { # mutant MUTANT ARGUMENTS: 0 if it is found, and the same schedule passes without it
+    local seed=${2##* } status=0
+    if try -Onone "$1" "$2" "$seed" 1; then
+        echo "${1#MUTANT_}: found: $(grep -m 1 '^seed ' "$work/$1.report" || tail -n 1 "$work/$1.report")"
+    else
+        echo "${1#MUTANT_}: NOT FOUND by $2"
+        status=1
+    fi
+    # shellcheck disable=SC2046
+    if ! "$work/simulation" $(mode "$2") "$seed" 1 >"$work/$1.without" 2>&1; then
+        echo "${1#MUTANT_}: without it, $(tail -n 1 "$work/$1.without")"
+        status=1
+    fi
+    rm -f "$work/$1"
+    return "$status"
+}
+
+mutants() { # mutants MUTANT…: all, unless some are named. Two at a time
+    local failed=0 name arguments running=0
+    while read -r name arguments; do
+        if [[ $# -gt 0 && " $* " != *" ${name#MUTANT_} "* ]]; then continue; fi
+        if [[ $running -eq 2 ]]; then
+            wait -n || failed=1
+            running=1
         fi
-        # Without the mutant the same schedule must pass.
-        # shellcheck disable=SC2046
-        if ! "$work/simulation" $(mode "$arguments") "$seed" 1 >"$work/report" 2>&1; then
-            echo "${mutant#MUTANT_}: without it, $(tail -n 1 "$work/report")"
-            failed=1
-        fi
-        rm -f "$work/$mutant"
+        mutant "$name" "$arguments" 2>&1 &
+        running=$((running + 1))
     done < <(.ci/check-mutants --list link)
+    while [[ $running -gt 0 ]]; do
+        wait -n || failed=1
+        running=$((running - 1))
+    done
     return "$failed"
 }
 
