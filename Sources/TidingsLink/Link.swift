@@ -65,7 +65,8 @@ struct Link: Sendable {
     /// Adds to the core's generation: losses of this link alone.
     var generation: UInt64 = 0
     var question: (number: UInt32, isFirst: Bool, from: UInt64)?
-    var pulled: (number: UInt32, names: [LinkName])?
+    /// The values that the peer has asked for, from the one numbered `next` on.
+    var pulled: (number: UInt32, names: [LinkName], next: Int)?
     /// What the slots of this round stand for, and the latest slot of each account.
     var slots: [SentSlot] = []
     var slotOfAccount: [Int32] = []
@@ -174,10 +175,11 @@ struct Link: Sendable {
         var place: UInt64 = 0
         /// The peer has notifications of a known account that have not arrived here.
         var isBehind = false
-        /// Values that the peer has in a newer version, by the number of the name.
+        /// Values that the peer has in a newer version, and that have not arrived, by the number of the name.
         var wanted: [Int: Version] = [:]
-        var answers: [Item] = []
-        /// The account to continue with once all wanted values have arrived; 0: none.
+        /// Those that have arrived.
+        var answers = Queue<Item>()
+        /// The account to continue with once all of these were decided; 0: none.
         var next: UInt64 = 0
         var isLast = false
     }

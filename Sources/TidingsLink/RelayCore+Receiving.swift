@@ -228,13 +228,18 @@ extension RelayCore {
         }
     }
 
+    /// Forgets wanted values that items have brought meanwhile.
+    mutating func dropWanted(_ link: Int) {
+        guard let wanted = links[link].comparison?.wanted else { return }
+        let left = wanted.filter { isNewer($0.value, name: $0.key) }
+        links[link].comparison?.wanted = left
+    }
+
     /// Continues once no value is wanted.
     mutating func goOnComparing(_ link: Int) {
-        guard let comparison = links[link].comparison else { return }
-        for (name, version) in comparison.wanted where !isNewer(version, name: name) {
-            links[link].comparison?.wanted[name] = nil
-        }
-        guard links[link].comparison?.wanted.isEmpty == true, comparison.askedAt == nil else { return }
+        guard let comparison = links[link].comparison, comparison.wanted.isEmpty, comparison.answers.isEmpty,
+            comparison.askedAt == nil
+        else { return }
         if !comparison.isLast {
             links[link].comparison?.from = comparison.next
             return
@@ -266,12 +271,14 @@ extension RelayCore {
     /// A retained value that this relay has asked for.
     mutating func takeValue(_ item: Item, _ link: Int) {
         guard let name = names.number(of: item.mark.name), let wanted = links[link].comparison?.wanted[name],
-            let version = item.version,
-            version >= wanted, version.incarnation == item.mark.origin.incarnation,
-            item.content.payloadCount <= limits.payload,
-            links[link].comparison?.answers.contains(where: { $0.mark.name == item.mark.name }) == false
+            let version = item.version, version >= wanted, version.incarnation == item.mark.origin.incarnation,
+            item.content.payloadCount <= limits.payload
         else { return }
+        links[link].comparison?.wanted[name] = nil
         links[link].comparison?.answers.append(item)
+        // The peer is sending: no question is repeated meanwhile.
+        links[link].comparison?.askedAt = now
+        links[link].comparison?.tries = 0
     }
 
     /// Decides about one of the values that have arrived.
@@ -280,7 +287,6 @@ extension RelayCore {
         let (number, known) = (originNumber(of: item.mark.origin), names.number(of: item.mark.name))
         if needsCheckpoint { return nil }
         links[link].comparison?.answers.removeFirst()
-        if let known { links[link].comparison?.wanted[known] = nil }
         if links[link].comparison?.wanted.isEmpty == true { links[link].comparison?.askedAt = nil }
         defer { goOnComparing(link) }
         guard let version = item.version, let name = known, let origin = number else { return nil }

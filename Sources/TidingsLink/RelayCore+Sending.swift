@@ -89,9 +89,7 @@ extension RelayCore {
             links[link].question = nil
             return .accounts(answer(question, link))
         }
-        if let pulled = links[link].pulled {
-            if let body = value(pulled, link, ring) { return body }
-        }
+        if links[link].pulled != nil, links[link].isWritable, let body = value(link, ring) { return body }
         return ask(link)
     }
 
@@ -109,6 +107,14 @@ extension RelayCore {
         guard let comparison = links[link].comparison, comparison.answers.isEmpty, comparison.pending == nil
         else { return nil }
         if let askedAt = comparison.askedAt, now < askedAt + limits.repeatAfter { return nil }
+        if !comparison.wanted.isEmpty {
+            dropWanted(link)
+            if links[link].comparison?.wanted.isEmpty == true {
+                links[link].comparison?.askedAt = nil
+                goOnComparing(link)
+                return ask(link)
+            }
+        }
         links[link].comparison?.askedAt = now
         links[link].comparison?.tries += 1
         if comparison.wanted.isEmpty {
@@ -125,7 +131,7 @@ extension RelayCore {
         }
         return .pull(
             number: links[link].nextNumber(),
-            names: comparison.wanted.keys.sorted().prefix(limits.chunk).map { names.names[$0] })
+            names: links[link].comparison?.wanted.keys.sorted().prefix(limits.chunk).map { names.names[$0] } ?? [])
     }
 
     /// Whether the link sends notifications of this name.
@@ -172,13 +178,15 @@ extension RelayCore {
     }
 
     /// The value of the first name that was asked for, if this center still has the version that its relay knows.
-    private mutating func value(
-        _ pulled: (number: UInt32, names: [LinkName]), _ link: Int, _ ring: some RingReading
-    ) -> Frame.Body? {
-        var left = pulled.names[...]
-        defer { links[link].pulled = left.isEmpty ? nil : (pulled.number, Array(left)) }
-        while let text = left.popFirst() {
-            guard let name = names.number(of: text), isSent(name, on: link), let known = retained[name] else {
+    private mutating func value(_ link: Int, _ ring: some RingReading) -> Frame.Body? {
+        while let (number, names, next) = links[link].pulled {
+            guard next < names.count else {
+                links[link].pulled = nil
+                return nil
+            }
+            links[link].pulled?.next = next + 1
+            let text = names[next]
+            guard let name = self.names.number(of: text), isSent(name, on: link), let known = retained[name] else {
                 continue
             }
             var content = Content()
@@ -190,7 +198,7 @@ extension RelayCore {
             }
             let account = accounts[known.origin, name]
             return .value(
-                number: pulled.number,
+                number: number,
                 Item(
                     place: 0,
                     mark: Mark(

@@ -62,7 +62,7 @@ extension RelayCore {
         case .items(let items): take(items, link)
         case .ask(let number, let isFirst, let from): links[link].question = (number, isFirst, from)
         case .accounts(let accounts): take(accounts, link)
-        case .pull(let number, let names): links[link].pulled = (number, names)
+        case .pull(let number, let names): links[link].pulled = (number, names, 0)
         case .value(_, let item): takeValue(item, link)
         }
     }

@@ -228,6 +228,9 @@ struct Schedule {
     mutating func run(_ number: Int, most: Int) throws {
         guard relays[number] != nil else { return }
         relays[number]!.advance(to: time)
+        for link in configurations[number].indices {
+            relays[number]!.setWritable(isCalm || random.chance(90), link: link)
+        }
         read(number, most: most)
         for _ in 0..<most {
             guard let output = relays[number]!.next(centers[number]) else { return }
