@@ -22,7 +22,7 @@ build() { # build PROGRAM OPTION…
 
 figures() { # figures COUNT BYTES NAMES
     swiftc -O -wmo -swift-version 6 -package-name tidings -module-name figures Sources/TidingsLink/*.swift \
-        Tests/link/figures/main.swift -o "$work/figures"
+        Tests/link/Center.swift Tests/link/figures/main.swift -o "$work/figures"
     timeout -k 5 300 "$work/figures" "$@"
 }
 

@@ -121,3 +121,62 @@ print(
     "\(receiver.arrived) notifications of \(size) bytes, \(names.count) names: sender \(each[0]) ns, "
         + "receiver \(each[1]) ns; \(sender.bytesSent / receiver.arrived) bytes each, "
         + "\(receiver.arrived / sender.framesSent) a frame, \(receiver.framesSent) frames back")
+
+// A comparison: one center has values that the other one lacks.
+struct Keeper {
+    var center: SimulatedCenter
+    var core: RelayCore
+    var frames: [[UInt8]] = []
+    var spent: UInt64 = 0
+    let limits = LinkLimits()
+
+    init(number: UInt64, values: Int) {
+        center = SimulatedCenter(origin: Origin(incarnation: number, host: "host", center: "center"), slots: 1 << 20)
+        for value in 0..<values {
+            center.post(
+                LinkName("com.example.value.\(value)"), Content(postedAt: 1_000_000_000, payload: [1, 2, 3]),
+                isRetained: true, isCleared: false, relayed: nil)
+        }
+        core = RelayCore(
+            center: center.origin, slots: 1 << 20,
+            links: [LinkConfiguration(name: "figures", sends: .all, accepts: .all)], position: 0)
+        core.connected(0, session: number + 7)
+        center.read(&core, date: 0, ownAreRead: false)
+        core.refresh(center.retained(&core), date: 0)
+    }
+
+    mutating func run(_ time: UInt64, _ received: [[UInt8]]) {
+        let start = nanoseconds()
+        core.advance(to: time)
+        for bytes in received { core.received(FrameCoding.decode(bytes, limits: limits)!, link: 0) }
+        while let output = core.next(center) {
+            switch output {
+            case .store: core.stored()
+            case .send(_, let frame): frames.append(FrameCoding.encode(frame))
+            case .post(let post):
+                core.posted(
+                    at: center.post(
+                        core.name(post.name), post.content, isRetained: post.isRetained, isCleared: post.isCleared,
+                        relayed: post.relayed))
+            }
+        }
+        core.readThrough(center.end)
+        spent += nanoseconds() - start
+    }
+}
+
+let valueCount = 20_000
+var (full, empty) = (Keeper(number: 3, values: valueCount), Keeper(number: 4, values: 0))
+var rounds: UInt64 = 0
+while empty.center.values.count < valueCount {
+    rounds += 1
+    guard rounds < 10_000 else { fatalError("only \(empty.center.values.count) values") }
+    let (there, back) = (full.frames, empty.frames)
+    full.frames = []
+    empty.frames = []
+    full.run(rounds, back)
+    empty.run(rounds, there)
+}
+print(
+    "a comparison of \(valueCount) values: \(full.spent / UInt64(valueCount)) ns each here, "
+        + "\(empty.spent / UInt64(valueCount)) ns there, \(rounds) turns of frames")
