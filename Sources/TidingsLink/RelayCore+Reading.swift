@@ -27,7 +27,9 @@ extension RelayCore {
     }
 
     /// True: this relay has posted at this position, and the core has not passed it. The driver need not read it.
-    package func isOwnPost(_ position: UInt64) -> Bool { ownPosts.contains { $0.position == position } }
+    package func isOwnPost(_ position: UInt64) -> Bool {
+        ownPosts.first { $0.position >= position }?.position == position
+    }
 
     private mutating func addOwnPosts(before end: UInt64) {
         while let post = ownPosts.first, post.position < end {

@@ -72,8 +72,14 @@ struct Queue<Element: Sendable>: Sendable {
     var first: Element? { isEmpty ? nil : elements[head] }
     var last: Element? { isEmpty ? nil : elements[elements.count - 1] }
 
-    func contains(where isMatch: (Element) -> Bool) -> Bool {
-        elements[head...].contains { $0.map(isMatch) == true }
+    /// The first element for which `isMatch` is true; it must be true for all later ones, too.
+    func first(where isMatch: (Element) -> Bool) -> Element? {
+        var (low, high) = (head, elements.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isMatch(elements[middle]!) { high = middle } else { low = middle + 1 }
+        }
+        return low < elements.count ? elements[low] : nil
     }
 
     mutating func append(_ element: Element) { elements.append(element) }
