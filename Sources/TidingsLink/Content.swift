@@ -154,7 +154,7 @@ struct ContentLog: Sendable {
     /// `nil`: it was replaced.
     func range(of place: Place) -> Range<Int>? {
         guard place.count > 0 else { return nil }
-        #if !MUTANT_LOG_IS_ENDLESS  // Found by: link 1
+        #if !MUTANT_LOG_IS_ENDLESS  // Found by: link 2
             guard end - place.offset <= UInt64(capacity) else { return nil }
         #endif
         let at = Int(truncatingIfNeeded: place.offset) & (capacity - 1)

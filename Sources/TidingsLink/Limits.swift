@@ -18,7 +18,7 @@ package struct LinkLimits: Hashable, Sendable {
     package var log = 8 << 20
     /// Slots for the accounts of one direction: at most this many are known to the peer by a number alone. The same on
     /// both sides.
-    package var table = 4096
+    package var table = 65_536
     /// Accounts of one frame, and names of one question for values.
     package var chunk = 1024
     /// Origins that a relay knows.

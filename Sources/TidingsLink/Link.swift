@@ -293,7 +293,7 @@ struct Link: Sendable {
     mutating func slot(of account: Int, base: UInt64, unsure: UInt64, most: Int) -> (slot: Int, isNew: Bool) {
         while slotOfAccount.count <= account { slotOfAccount.append(-1) }
         let known = Int(slotOfAccount[account])
-        #if MUTANT_SLOT_NOT_DEFINED_AGAIN  // Found by: link 1
+        #if MUTANT_SLOT_NOT_DEFINED_AGAIN  // Found by: link 2
             if known >= 0, known < slots.count { return (known, false) }
         #endif
         if known >= 0, known < slots.count, slots[known].account == account, slots[known].base == base,

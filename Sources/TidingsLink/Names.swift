@@ -10,6 +10,7 @@ struct NameTable: Sendable {
     /// predict.
     private var recent: [Int32] = []
     private var recentCount = 1024
+    private static let steps = 8
 
     var count: Int { names.count }
 
@@ -21,7 +22,7 @@ struct NameTable: Sendable {
         numbers[name] = names.count - 1
         bytes.append(contentsOf: name.text.utf8)
         ends.append(bytes.count)
-        if names.count * 4 > recentCount, recentCount < 1 << 17 {
+        if names.count * 4 > recentCount, recentCount < 1 << 19 {
             recentCount *= 2
             recent = []
         }
@@ -30,18 +31,42 @@ struct NameTable: Sendable {
 
     /// The number of a name that was asked for lately.
     func recentNumber(of name: UnsafeRawBufferPointer) -> Int? {
-        guard !recent.isEmpty, case let number = Int(recent[place(of: name)]), number >= 0 else { return nil }
-        let start = number == 0 ? 0 : ends[number - 1]
-        guard ends[number] - start == name.count else { return nil }
-        let isEqual = bytes.withUnsafeBytes { bytes in
-            UnsafeRawBufferPointer(rebasing: bytes[start..<(start + name.count)]).elementsEqual(name)
+        guard !recent.isEmpty else { return nil }
+        let place = place(of: name)
+        for step in 0..<Self.steps {
+            let number = Int(recent[(place + step) & (recentCount - 1)])
+            if number < 0 { return nil }
+            if isEqual(number, name) { return number }
         }
-        return isEqual ? number : nil
+        return nil
+    }
+
+    private func isEqual(_ number: Int, _ name: UnsafeRawBufferPointer) -> Bool {
+        let start = number == 0 ? 0 : ends[number - 1]
+        guard ends[number] - start == name.count else { return false }
+        return bytes.withUnsafeBytes { bytes in
+            var at = 0
+            while at + 8 <= name.count {
+                let known = bytes.loadUnaligned(fromByteOffset: start + at, as: UInt64.self)
+                guard known == name.loadUnaligned(fromByteOffset: at, as: UInt64.self) else { return false }
+                at += 8
+            }
+            while at < name.count {
+                guard bytes[start + at] == name[at] else { return false }
+                at += 1
+            }
+            return true
+        }
     }
 
     mutating func setRecent(_ number: Int, of name: UnsafeRawBufferPointer) {
         if recent.isEmpty { recent = [Int32](repeating: -1, count: recentCount) }
-        recent[place(of: name)] = Int32(number)
+        let first = place(of: name)
+        var place = first
+        for step in 0..<Self.steps where recent[place] >= 0 {
+            place = step + 1 < Self.steps ? (first + step + 1) & (recentCount - 1) : first
+        }
+        recent[place] = Int32(number)
     }
 
     private func place(of name: UnsafeRawBufferPointer) -> Int {

@@ -73,6 +73,9 @@ extension RelayCore {
     package mutating func makeCheckpoint() -> Checkpoint {
         for link in links.indices { notePlace(link) }
         var stored = origins.map { Checkpoint.OriginAccounts(origin: $0.origin, accounts: [:]) }
+        var counts = [Int](repeating: 0, count: origins.count)
+        for record in accounts.records { counts[record.origin] += 1 }
+        for origin in origins.indices { stored[origin].accounts.reserveCapacity(counts[origin]) }
         for record in accounts.records { stored[record.origin].accounts[names.names[record.name]] = record.account }
         var values: [LinkName: Checkpoint.Value] = [:]
         for (name, value) in retained {

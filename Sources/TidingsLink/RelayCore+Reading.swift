@@ -83,7 +83,7 @@ extension RelayCore {
     private func ownVersion(_ record: RingRecord, _ name: Int) -> Version? {
         let version = candidate(
             name, date: record.postedAt, sequence: record.position, isCleared: record.isCleared)
-        #if !MUTANT_REPLACED_VALUE_KEEPS_VERSION  // Found by: link 1077
+        #if !MUTANT_REPLACED_VALUE_KEEPS_VERSION  // Found by: link 2104
             if let posted = ahead[name]?.last?.version, posted < version { return nil }
         #endif
         return version
@@ -91,7 +91,7 @@ extension RelayCore {
 
     /// Invariant V1.
     private func candidate(_ name: Int, date: UInt64, sequence: UInt64, isCleared: Bool) -> Version {
-        #if MUTANT_VERSION_BY_CLOCK_ALONE  // Found by: link 674
+        #if MUTANT_VERSION_BY_CLOCK_ALONE  // Found by: link 107
             let least = UInt64(0)
         #else
             let least = retained[name].map { $0.version.date + 1 } ?? 0
@@ -199,7 +199,7 @@ extension RelayCore {
             ownPosts.removeFirst()
             cursor = post.position + 1
             add(post)
-            #if !MUTANT_OWN_POSTS_COUNT_AS_LOST  // Found by: link 30
+            #if !MUTANT_OWN_POSTS_COUNT_AS_LOST  // Found by: link 18
                 counts[Int(post.name)] = counts[Int(post.name)]?.reduced(by: 1)
             #endif
         }

@@ -8,7 +8,7 @@ extension RelayCore {
         guard frame.round == links[link].round else { return }
         links[link].isRoundHeard = true
         guard let last = frame.items.last, last.place >= received else { return }
-        #if !MUTANT_GAPS_ARE_PASSED_OVER  // Found by: link 84
+        #if !MUTANT_GAPS_ARE_PASSED_OVER  // Found by: link 117
             if frame.after > received {
                 noticeGap(link)
                 return
@@ -34,7 +34,7 @@ extension RelayCore {
         while let (item, from) = links[link].firstItem() {
             if item.definition >= 0 {
                 define(item, link)
-                #if !MUTANT_ORIGIN_NOT_STORED  // Found by: link 1
+                #if !MUTANT_ORIGIN_NOT_STORED  // Found by: link 4
                     if needsCheckpoint { return nil }
                 #endif
             }
@@ -96,7 +96,7 @@ extension RelayCore {
         #endif
         // Invariant O2: another path was faster, and what it brought must not be overtaken.
         var isOvertaken = false
-        #if !MUTANT_PATHS_OVERTAKE  // Found by: link 18
+        #if !MUTANT_PATHS_OVERTAKE  // Found by: link 5
             if let top = origins[slot.origin].top(group) {
                 isOvertaken = top.link != link && item.sequence <= top.sequence
             } else {
@@ -139,7 +139,7 @@ extension RelayCore {
         else { return }
         links[link].comparison?.pending = accounts
         links[link].pendingPlace = comparison.isFirst ? 0 : accounts.place
-        #if MUTANT_COMPARISON_NEEDS_PAUSE  // Found by: link 1
+        #if MUTANT_COMPARISON_NEEDS_PAUSE  // Found by: link 2
             if !comparison.isFirst, links[link].handled < accounts.place {
                 links[link].comparison?.pending = nil
                 links[link].pendingPlace = .max
@@ -147,7 +147,7 @@ extension RelayCore {
             }
         #endif
         // Invariant A5: an account is ahead by losses alone once everything before the answer's place has been handled.
-        #if MUTANT_COMPARED_TOO_EARLY  // Found by: link 7
+        #if MUTANT_COMPARED_TOO_EARLY  // Found by: link 13
             links[link].pendingPlace = 0
         #endif
         if links[link].pendingPlace <= links[link].handled { applyPending(link) }
@@ -258,7 +258,7 @@ extension RelayCore {
         allOriginsAreKnown(link)
         links[link].beginRound()
         links[link].needsComparison = true
-        #if !MUTANT_BEGINNING_NOT_STORED  // Found by: link 2
+        #if !MUTANT_BEGINNING_NOT_STORED  // Found by: link 5
             needsCheckpoint = true
         #endif
     }
@@ -290,12 +290,12 @@ extension RelayCore {
         if links[link].comparison?.wanted.isEmpty == true { links[link].comparison?.askedAt = nil }
         defer { goOnComparing(link) }
         guard let version = item.version, let name = known, let origin = number else { return nil }
-        #if !MUTANT_OLDER_VALUE_POSTED  // Found by: link 1
+        #if !MUTANT_OLDER_VALUE_POSTED  // Found by: link 4
             guard isNewer(version, name: name) else { return nil }
         #endif
         let account = accounts[origin, name]
         // Invariant V3: an item may still bring it, and it must not arrive twice.
-        #if !MUTANT_VALUE_BEFORE_ITS_ITEM  // Found by: link 17
+        #if !MUTANT_VALUE_BEFORE_ITS_ITEM  // Found by: link 32
             if origin != 0 {
                 guard let account, version.sequence <= account.sequence else {
                     links[link].needsComparison = true

@@ -216,7 +216,7 @@ extension RelayCore {
         guard links[link].peerRound != 0, links[link].scanned < cursor else { return nil }
         if let removed = index.removedThrough, links[link].scanned <= removed {
             // The ring has gone round: what was lost shows in the counts, and in a comparison.
-            #if !MUTANT_LINK_LOSSES_UNNOTICED  // Found by: link 2701
+            #if !MUTANT_LINK_LOSSES_UNNOTICED  // Found by: link 412
                 links[link].generation += 1
             #endif
             links[link].scanned = removed + 1
@@ -226,7 +226,11 @@ extension RelayCore {
         if at < index.first { at = index.number(from: links[link].scanned) }
         let hasVersions = links[link].configuration.retained
         let (end, before) = (index.end, (items: links[link].unhandled, bytes: links[link].unhandledBytes))
-        let most = Int(min(links[link].peer?.payload ?? 0, UInt64(limits.payload)))
+        #if MUTANT_TOO_LARGE_FOR_PEER  // Found by: link 5
+            let most = Int(UInt32.max)
+        #else
+            let most = Int(min(links[link].peer?.payload ?? 0, UInt64(limits.payload)))
+        #endif
         var writer: ItemWriter?
         var last: UInt64 = 0
         while at < end {
@@ -243,9 +247,6 @@ extension RelayCore {
                 links[link].scanned = record.position + 1
                 continue
             }
-            #if MUTANT_TOO_LARGE_FOR_PEER  // Found by: link 1
-                let most = Int.max
-            #endif
             let range = record.content.payloadCount <= most ? log.range(of: record.content) : nil
             var content: Content?
             if range == nil {

@@ -50,7 +50,7 @@ extension RelayCore {
             return
         }
         // Invariant S1: frames of an earlier session mean nothing.
-        #if !MUTANT_SESSIONS_MIXED  // Found by: link 3816
+        #if !MUTANT_SESSIONS_MIXED  // Found by: link 13112
             guard frame.to == links[link].session, frame.session == links[link].peerSession else { return }
         #endif
         guard links[link].peer != nil else { return }

@@ -146,7 +146,7 @@ package struct RelayCore: Sendable {
             }
             ownBase = ownBase.adding(unknown)
         #endif
-        #if !MUTANT_UNCERTAIN_PLACES_KEPT  // Found by: link 313
+        #if !MUTANT_UNCERTAIN_PLACES_KEPT  // Found by: link 193
             places = [:]
         #endif
         for link in links.indices { links[link].isUncertain = true }
