@@ -44,6 +44,9 @@ struct NameTable: Sendable {
     private func isEqual(_ number: Int, _ name: UnsafeRawBufferPointer) -> Bool {
         let start = number == 0 ? 0 : ends[number - 1]
         guard ends[number] - start == name.count else { return false }
+        #if MUTANT_NAME_BY_HASH_ALONE  // Found by: link 1
+            return true
+        #endif
         return bytes.withUnsafeBytes { bytes in
             var at = 0
             while at + 8 <= name.count {

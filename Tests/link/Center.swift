@@ -34,8 +34,10 @@ struct Posted {
 
     /// As a relay reads it: names are numbers of that relay.
     func record(_ relay: inout RelayCore) -> RingRecord {
-        RingRecord(
-            position: position, name: relay.number(of: name) ?? -1, postedAt: content.postedAt, isRetained: isRetained,
+        var text = name.text
+        let number = text.withUTF8 { relay.number(of: UnsafeRawBufferPointer($0)) }
+        return RingRecord(
+            position: position, name: number ?? -1, postedAt: content.postedAt, isRetained: isRetained,
             isCleared: isCleared, relayed: relayed)
     }
 }

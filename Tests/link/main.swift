@@ -22,6 +22,31 @@ if isHostile {
         }
     }
 }
+/// Names by their bytes: each has one number, whatever was asked for before.
+func checkNames() -> String? {
+    var relay = RelayCore(center: Origin(incarnation: 1), slots: 4, links: [], position: 0)
+    var random = Random(seed: first)
+    let names = (0..<3000).map { number in
+        LinkName("\(number)." + String(repeating: "n", count: random.below(20)) + "\(random.below(10))")
+    }
+    for round in 0..<3 {
+        for (number, name) in names.enumerated() {
+            var text = name.text
+            let found = text.withUTF8 { relay.number(of: UnsafeRawBufferPointer($0)) }
+            guard found == number, relay.name(number) == name, relay.number(of: name) == number else {
+                return "round \(round): \(name.text) has number \(found ?? -1), not \(number)"
+            }
+        }
+    }
+    for invalid in [[], [0x61, 0], [0xFF], [UInt8](repeating: 0x61, count: 256)] as [[UInt8]] {
+        guard invalid.withUnsafeBytes({ relay.number(of: $0) }) == nil else { return "\(invalid) is a name" }
+    }
+    return nil
+}
+if let why = checkNames() {
+    print("seed \(first): names: \(why)")
+    exit(1)
+}
 var figures: [Schedule.Topology: Int] = [:]
 var posts = 0
 var relayed = 0
