@@ -46,20 +46,21 @@ struct NameTable: Sendable {
         guard ends[number] - start == name.count else { return false }
         #if MUTANT_NAME_BY_HASH_ALONE  // Found by: link 1
             return true
+        #else
+            return bytes.withUnsafeBytes { bytes in
+                var at = 0
+                while at + 8 <= name.count {
+                    let known = bytes.loadUnaligned(fromByteOffset: start + at, as: UInt64.self)
+                    guard known == name.loadUnaligned(fromByteOffset: at, as: UInt64.self) else { return false }
+                    at += 8
+                }
+                while at < name.count {
+                    guard bytes[start + at] == name[at] else { return false }
+                    at += 1
+                }
+                return true
+            }
         #endif
-        return bytes.withUnsafeBytes { bytes in
-            var at = 0
-            while at + 8 <= name.count {
-                let known = bytes.loadUnaligned(fromByteOffset: start + at, as: UInt64.self)
-                guard known == name.loadUnaligned(fromByteOffset: at, as: UInt64.self) else { return false }
-                at += 8
-            }
-            while at < name.count {
-                guard bytes[start + at] == name[at] else { return false }
-                at += 1
-            }
-            return true
-        }
     }
 
     mutating func setRecent(_ number: Int, of name: UnsafeRawBufferPointer) {
