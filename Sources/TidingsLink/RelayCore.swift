@@ -128,7 +128,7 @@ package struct RelayCore: Sendable {
             places[PlaceKey(link: place.link, incarnation: place.incarnation)] = place.place
         }
         for link in self.links.indices {
-            #if !MUTANT_UNCERTAINTY_FORGOTTEN  // Found by: link 6606
+            #if !MUTANT_UNCERTAINTY_FORGOTTEN  // Found by: link 46430
                 self.links[link].isUncertain = checkpoint.uncertain.contains(self.links[link].configuration.name)
             #endif
         }
