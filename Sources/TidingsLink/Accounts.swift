@@ -46,11 +46,13 @@ struct AccountRecord: Sendable {
     let origin: Int
     let name: Int
     var account: Account
+    /// The position that the relay before this one posted last; 0: none.
+    var floor: UInt64 = 0
 }
 
 /// All accounts. An account keeps its number, so a walk through them can go on after others were added.
 struct AccountTable: Sendable {
-    private(set) var records: [AccountRecord] = []
+    var records: [AccountRecord] = []
     /// Of the center's own names, by the number of the name; -1: none.
     private var own: [Int32] = []
     /// Of other origins.
@@ -99,9 +101,8 @@ struct OriginRecord: Sendable {
     var origin: Origin
     /// For each group of links: the highest position that was posted, and the link that it came by (invariant O2).
     private var tops: [Top] = []
-    /// Behind the highest position that was posted before this relay began. It stands for a group's top until a link of
-    /// the group has posted.
-    var floor: UInt64 = 0
+    /// It has accounts of the relay before this one.
+    var isStored = false
     /// The groups in which this origin's notifications are owed from their base on (invariant A4).
     private var known: [Bool] = []
 
@@ -109,18 +110,24 @@ struct OriginRecord: Sendable {
 
     struct Top: Sendable {
         var sequence: UInt64
-        /// -1: no link of the group has posted.
+        /// -1: none. -2: the relay before this one posted it, by a link that is not known.
         var link: Int
     }
 
     func top(_ group: Int) -> Top? {
-        guard group < tops.count, tops[group].link >= 0 else { return nil }
+        guard group < tops.count, tops[group].link != -1 else { return nil }
         return tops[group]
     }
 
     mutating func setTop(_ group: Int, sequence: UInt64, link: Int) {
         while tops.count <= group { tops.append(Top(sequence: 0, link: -1)) }
         tops[group] = Top(sequence: max(sequence, tops[group].sequence), link: link)
+    }
+
+    /// The group has other lists now.
+    mutating func forget(_ group: Int) {
+        if group < tops.count { tops[group] = Top(sequence: 0, link: -1) }
+        if group < known.count { known[group] = false }
     }
 
     func isKnown(in group: Int) -> Bool { group < known.count && known[group] }

@@ -119,6 +119,8 @@ package struct Frame: Hashable, Sendable {
         /// Asks for retained values.
         case pull(number: UInt32, names: [LinkName])
         case value(number: UInt32, Item)
+        /// All values of that question were sent that the sender has.
+        case pulled(number: UInt32)
     }
 }
 

@@ -60,6 +60,9 @@ package enum FrameCoding {
             output.bytes.append(7)
             output.number(UInt64(number))
             output.item(item)
+        case .pulled(let number):
+            output.bytes.append(8)
+            output.number(UInt64(number))
         }
         return output.bytes
     }
@@ -325,6 +328,7 @@ struct FrameInput {
             for _ in 0..<(try count(of: 2, most: 65_536)) { names.append(try name()) }
             return .pull(number: number, names: names)
         case 7: return .value(number: try number32(), try item())
+        case 8: return .pulled(number: try number32())
         default: throw Fault()
         }
     }

@@ -19,6 +19,10 @@ package struct LinkLimits: Hashable, Sendable {
     /// Slots for the accounts of one direction: at most this many are known to the peer by a number alone. The same on
     /// both sides.
     package var table = 65_536
+    /// Posts after which items and values have a turn.
+    package var turn = 16
+    /// Places of a link that are kept: those in the latest centers at its other end.
+    package var places = 16
     /// Accounts of one frame, and names of one question for values.
     package var chunk = 1024
     /// Origins that a relay knows.
@@ -39,10 +43,15 @@ package struct LinkLimits: Hashable, Sendable {
     package var compare: UInt64 = 100
     /// Milliseconds after which values are asked for again that the peer does not send.
     package var giveUp: UInt64 = 10_000
+    /// Milliseconds after which a trouble that a stranger's greeting showed is forgotten.
+    package var trouble: UInt64 = 10_000
     /// Milliseconds without any frame after which the peer counts as gone.
     package var silence: UInt64 = 5000
 
     package init() {}
+
+    /// Milliseconds until a question is repeated: longer each time, so that a large answer has time to arrive.
+    func wait(afterTry number: Int) -> UInt64 { repeatAfter * [1, 1, 3, 10][min(max(number, 0), 3)] }
 
     /// Sequences, counts and dates from a peer are below this number: sums of two do not overflow.
     static let number = UInt64(1) << 62

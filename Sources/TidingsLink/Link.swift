@@ -26,6 +26,8 @@ package enum LinkTrouble: Hashable, Sendable {
     case itself
     /// Another center uses the link's name, and the link has a peer already.
     case taken(by: Origin)
+    /// The peer has another name for the link.
+    case name(String)
     /// Neither side sends a name that the other one accepts.
     case noCommonName
 }
@@ -33,6 +35,8 @@ package enum LinkTrouble: Hashable, Sendable {
 struct Link: Sendable {
     let configuration: LinkConfiguration
     var trouble: LinkTrouble?
+    /// When a greeting showed it last.
+    var troubleAt: UInt64 = 0
     var figures = LinkFigures()
 
     // The session.
@@ -44,8 +48,10 @@ struct Link: Sendable {
     var peer: Greeting?
     /// The peer has heard this session.
     var isEstablished = false
-    /// Links with equal name lists are a group (invariant O2).
+    /// Links with equal name lists are a group (invariant O2). Numbers are below the number of links.
     var group = 0
+    /// The lists of the group; `nil`: the link has not had a peer.
+    var lists: RelayCore.Group?
     var heardAt: UInt64 = 0
     var greetAt: UInt64 = 0
 
@@ -65,6 +71,8 @@ struct Link: Sendable {
     /// Adds to the core's generation: losses of this link alone.
     var generation: UInt64 = 0
     var question: (number: UInt32, isFirst: Bool, from: UInt64)?
+    /// Items had the last turn.
+    var isValueNext = false
     /// The values that the peer has asked for, from the one numbered `next` on.
     var pulled: (number: UInt32, names: [LinkName], next: Int)?
     /// What the slots of this round stand for, and the latest slot of each account.
@@ -94,6 +102,11 @@ struct Link: Sendable {
     var table: [ReceivedSlot] = []
     /// Items were dropped, because the inbox was full.
     var isOverflown = false
+    /// No post before this time.
+    var postsHeldUntil: UInt64 = 0
+    /// Origins and names that this link's frames have begun (invariant T3).
+    var originsBegun = 0
+    var namesBegun = 0
     /// When the gap that is open now was first seen; `nil`: no gap.
     var gapSince: UInt64?
     var comparison: Comparison?
@@ -179,6 +192,10 @@ struct Link: Sendable {
         var wanted: [Int: Version] = [:]
         /// Those that have arrived.
         var answers = Queue<Item>()
+        /// Bytes of these.
+        var answerBytes = 0
+        /// A value has arrived since the question.
+        var hasProgress = false
         /// The account to continue with once all of these were decided; 0: none.
         var next: UInt64 = 0
         var isLast = false
@@ -231,7 +248,7 @@ struct Link: Sendable {
         if greetAt <= now || pendingPlace <= handled { return true }
         if isBeatDue(now, limits, generation: generation) { return true }
         if compareAgainAt <= now { return true }
-        if gapSince != nil || question != nil || pulled != nil || isOverflown || comparison != nil { return true }
+        if gapSince != nil || question != nil || isOverflown || comparison != nil { return true }
         return (needsComparison || peerGeneration != comparedGeneration) && compareAt <= now
     }
 
@@ -248,7 +265,9 @@ struct Link: Sendable {
     mutating func hasAnswers() -> Bool { comparison?.answers.isEmpty == false }
 
     /// Values or items wait to be posted.
-    mutating func hasWork() -> Bool { hasAnswers() || !inbox.isEmpty && comparison?.isFirst != true }
+    mutating func hasWork(_ now: UInt64) -> Bool {
+        postsHeldUntil <= now && (hasAnswers() || !inbox.isEmpty && comparison?.isFirst != true)
+    }
 
     /// The first item of the inbox, and the place before which items only define slots.
     mutating func firstItem() -> (item: FramedItem, from: UInt64)? {

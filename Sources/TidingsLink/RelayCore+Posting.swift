@@ -21,22 +21,24 @@ extension RelayCore {
         if done.isRetained, let version = relayed.version {
             ahead[done.name, default: []].append((position, version))
         }
+        links[done.link].figures.posted += 1
+        // A damaged center can give any position. The index must rise.
+        guard position >= cursor, position > ownPosts.last?.position ?? 0 || ownPosts.isEmpty else { return }
         ownPosts.append(
             OwnPost(
                 position: position, sequence: relayed.sequence, count: relayed.count, version: relayed.version,
                 content: done.content, link: Int32(done.link), name: Int32(done.name), origin: Int32(done.origin),
                 account: Int32(number), isRetained: done.isRetained, isCleared: done.isCleared))
-        links[done.link].figures.posted += 1
     }
 
     /// The post that `next` returned last failed for now. Its item is decided again: what was read meanwhile can make a
     /// value an older one.
     ///
-    /// - Parameter time: `next` returns no post before this time of `advance`. Items still go out.
+    /// - Parameter time: `next` returns no post of this link before this time of `advance`. All else goes on.
     package mutating func notPosted(until time: UInt64 = 0) {
         guard let failed = outstanding else { return }
         outstanding = nil
-        postsHeldUntil = time
+        links[failed.link].postsHeldUntil = time
         if !failed.isItem { links[failed.link].needsComparison = true }
     }
 
@@ -84,9 +86,7 @@ extension RelayCore {
         }
         return Checkpoint(
             position: cursor, origins: stored, values: values,
-            places: places.map {
-                Checkpoint.LinkPlace(link: $0.key.link, incarnation: $0.key.incarnation, place: $0.value)
-            },
+            places: places,
             uncertain: links.filter(\.isUncertain).map(\.configuration.name), ownBase: ownBase)
     }
 

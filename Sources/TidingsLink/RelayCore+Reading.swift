@@ -18,6 +18,9 @@ extension RelayCore {
         didRead()
     }
 
+    /// The oldest position in the ring, now and then: a checkpoint must be younger.
+    package mutating func ringBegins(at position: UInt64) { oldest = max(oldest, min(position, cursor)) }
+
     /// Everything before this position has been read, or is for no link, or was posted by this relay.
     package mutating func readThrough(_ end: UInt64) {
         guard end > cursor else { return }
@@ -41,7 +44,9 @@ extension RelayCore {
 
     private mutating func didRead() {
         index.remove(before: cursor.reduced(by: slots))
-        if cursor - storedAt > slots / 4 { needsCheckpoint = true }
+        // A ring of large payloads reaches less far back than its slots.
+        let reach = oldest == 0 ? slots : min(slots, cursor.reduced(by: oldest))
+        if cursor - storedAt > min(reach / 2, max(reach / 4, UInt64(accounts.count))) { needsCheckpoint = true }
     }
 
     private mutating func add(_ record: RingRecord, _ content: ContentView?) {
@@ -106,7 +111,7 @@ extension RelayCore {
         guard let origin = originNumber(of: Origin(incarnation: relayed.incarnation)) else { return }
         if origin != 0, accounts[origin, record.name].map({ relayed.sequence > $0.sequence }) ?? true {
             accounts.set(relayed.account, origin: origin, name: record.name)
-            raiseFloor(origin, relayed.account)
+            raiseFloor(origin, record.name, relayed.account)
         }
         if relayed.isValue {
             generation += 1
@@ -148,7 +153,9 @@ extension RelayCore {
     /// After a restart: everything that is in the ring, oldest first.
     package mutating func replay(_ records: [RingRecord]) {
         for record in records where record.isRetained && record.position >= cursor {
-            guard let version = record.relayed?.version else { continue }
+            guard let relayed = record.relayed, relayed.incarnation != own || relayed.isValue,
+                originNumber(of: Origin(incarnation: relayed.incarnation)) != nil, let version = relayed.version
+            else { continue }
             ahead[record.name, default: []].append((record.position, version))
         }
         indexAgain(records.prefix { $0.position < cursor })
@@ -192,7 +199,6 @@ extension RelayCore {
     /// The ring was lapped before it was read. `counts`: how many notifications of each name were lost, from `cursor`
     /// up to and without `end`. They include those that this relay posted. The driver then calls `refresh`.
     package mutating func missed(_ counts: [Int: UInt64], before end: UInt64) {
-        guard end > cursor else { return }
         var counts = counts
         // Invariant A3: the relay knows the marks of its own posts.
         while let post = ownPosts.first, post.position < end {
@@ -203,12 +209,13 @@ extension RelayCore {
                 counts[Int(post.name)] = counts[Int(post.name)]?.reduced(by: 1)
             #endif
         }
-        cursor = end
+        // What was passed without memory, for example, is told when the cursor is there already.
+        cursor = max(cursor, end)
         for (name, count) in counts.sorted(by: { $0.key < $1.key })
         where count > 0 && name >= 0 && name < names.count {
             var account = ownAccount(name)
             account.count = min(account.count.adding(count), LinkLimits.number - 1)
-            account.sequence = end - 1
+            account.sequence = max(account.sequence, end.reduced(by: 1))
             accounts.set(account, origin: 0, name: name)
         }
         generation += 1

@@ -55,8 +55,8 @@ extension RelayCore {
         let number = Int(item.slot)
         let definition = links[link].inbox.withFirst { $0.frame.definitions[Int(item.definition)] }
         var slot = Link.ReceivedSlot(base: definition.base, unsure: definition.unsure)
-        if links[link].configuration.accepts.matches(definition.name), let origin = originNumber(of: definition.origin),
-            let name = nameNumber(of: definition.name)
+        if links[link].configuration.accepts.matches(definition.name),
+            let origin = originNumber(of: definition.origin, link), let name = nameNumber(of: definition.name, link)
         {
             slot.origin = origin
             slot.name = name
@@ -99,8 +99,6 @@ extension RelayCore {
         #if !MUTANT_PATHS_OVERTAKE  // Found by: link 5
             if let top = origins[slot.origin].top(group) {
                 isOvertaken = top.link != link && item.sequence <= top.sequence
-            } else {
-                isOvertaken = item.sequence < origins[slot.origin].floor
             }
         #endif
         let incarnation = origins[slot.origin].origin.incarnation
@@ -174,7 +172,7 @@ extension RelayCore {
         let mark = state.mark
         guard links[link].configuration.accepts.matches(mark.name), mark.count >= mark.base,
             state.version.map({ $0.incarnation == mark.origin.incarnation }) ?? true,
-            let origin = originNumber(of: mark.origin), let name = nameNumber(of: mark.name),
+            let origin = originNumber(of: mark.origin, link), let name = nameNumber(of: mark.name, link),
             accounts.count < limits.accounts || accounts[origin, name] != nil
         else {
             links[link].figures.refused += 1
@@ -201,7 +199,10 @@ extension RelayCore {
                     generation += 1
                 }
             } else if isFirst {
-                let isOwed = origins[origin].isKnown(in: links[link].group)
+                // A relay that was away for too long may have missed the beginning of the account.
+                let isOwed =
+                    origins[origin].isKnown(in: links[link].group)
+                    || links[link].isUncertain && origins[origin].isStored
                 if isOwed && !links[link].isUncertain {
                     links[link].comparison?.isBehind = true
                 } else if isOwed {
@@ -272,21 +273,47 @@ extension RelayCore {
     mutating func takeValue(_ item: Item, _ link: Int) {
         guard let name = names.number(of: item.mark.name), let wanted = links[link].comparison?.wanted[name],
             let version = item.version, version >= wanted, version.incarnation == item.mark.origin.incarnation,
-            item.content.payloadCount <= limits.payload
+            item.content.payloadCount <= limits.payload,
+            // Beyond, the value is asked for again.
+            links[link].comparison?.answerBytes ?? 0 < limits.inboxBytes
         else { return }
+        links[link].comparison?.answerBytes += item.content.payloadCount
         links[link].comparison?.wanted[name] = nil
         links[link].comparison?.answers.append(item)
         // The peer is sending: no question is repeated meanwhile.
         links[link].comparison?.askedAt = now
         links[link].comparison?.tries = 0
+        links[link].comparison?.hasProgress = true
+    }
+
+    /// The peer has sent the values that it has. The others are asked for once more, and then later.
+    mutating func allWereSent(_ number: UInt32, _ link: Int) {
+        guard let comparison = links[link].comparison, number == links[link].number, comparison.pending == nil,
+            comparison.askedAt != nil, !comparison.wanted.isEmpty
+        else { return }
+        if comparison.hasProgress {
+            links[link].comparison?.askedAt = nil
+        } else {
+            giveUpWanted(link)
+        }
+    }
+
+    /// The peer has other versions by now, or they are too large for this center: compares later.
+    mutating func giveUpWanted(_ link: Int) {
+        links[link].comparison?.wanted = [:]
+        links[link].comparison?.askedAt = nil
+        links[link].comparison?.tries = 0
+        links[link].compareAgainAt = min(links[link].compareAgainAt, now + limits.giveUp)
+        goOnComparing(link)
     }
 
     /// Decides about one of the values that have arrived.
     mutating func takeAnswer(_ link: Int) -> Post? {
         guard let item = links[link].comparison?.answers.first else { return nil }
-        let (number, known) = (originNumber(of: item.mark.origin), names.number(of: item.mark.name))
+        let (number, known) = (originNumber(of: item.mark.origin, link), names.number(of: item.mark.name))
         if needsCheckpoint { return nil }
         links[link].comparison?.answers.removeFirst()
+        links[link].comparison?.answerBytes -= item.content.payloadCount
         if links[link].comparison?.wanted.isEmpty == true { links[link].comparison?.askedAt = nil }
         defer { goOnComparing(link) }
         guard let version = item.version, let name = known, let origin = number else { return nil }

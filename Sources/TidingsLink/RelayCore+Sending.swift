@@ -5,37 +5,75 @@ extension RelayCore {
     package mutating func next(_ ring: some RingReading) -> Output? {
         if isStoring { return nil }
         if needsCheckpoint { return .store(takeCheckpoint()) }
+        // Many posts must not hold back what this center sends.
+        if postsInRow >= limits.turn {
+            postsInRow = 0
+            if let output = bulk(ring) { return output }
+        }
         // Items that are not posted end in a beat, too.
         var isChanged = true
         while isChanged {
-            for link in 0..<links.count where links[link].isControlDue(now, limits, generation: generation) {
-                if let body = control(link, ring) { return .send(link: link, frame(body, link)) }
+            for step in 0..<links.count {
+                let link = linkInTurn(step)
+                guard links[link].isControlDue(now, limits, generation: generation), let body = control(link)
+                else { continue }
+                turn = link + 1
+                return .send(link: link, frame(body, link))
             }
             isChanged = false
-            if postsHeldUntil <= now {
-                for link in 0..<links.count where links[link].hasWork() {
-                    isChanged = true
-                    let post = links[link].hasAnswers() ? takeAnswer(link) : takeFromInbox(link)
-                    if let post { return .post(post) }
+            for step in 0..<links.count {
+                let link = linkInTurn(step)
+                guard links[link].hasWork(now) else { continue }
+                isChanged = true
+                if let post = links[link].hasAnswers() ? takeAnswer(link) : takeFromInbox(link) {
+                    turn = link + 1
+                    postsInRow += 1
+                    return .post(post)
                 }
             }
             // An origin that is new: it is stored before its first notification is posted.
             if needsCheckpoint { return .store(takeCheckpoint()) }
         }
-        for link in 0..<links.count where links[link].isSending() {
-            if let items = items(link, ring) { return .send(link: link, frame(.items(items), link)) }
+        postsInRow = 0
+        return bulk(ring)
+    }
+
+    /// The links have turns: each output begins at the link after the one that was served last.
+    private func linkInTurn(_ step: Int) -> Int {
+        let link = turn + step
+        return link < links.count ? link : link % links.count
+    }
+
+    /// Items and values, by turns.
+    private mutating func bulk(_ ring: some RingReading) -> Output? {
+        for step in 0..<links.count {
+            let link = linkInTurn(step)
+            guard links[link].isEstablished, links[link].isWritable else { continue }
+            links[link].isValueNext.toggle()
+            for isValue in [links[link].isValueNext, !links[link].isValueNext] {
+                var body: Frame.Body?
+                if isValue, links[link].pulled != nil {
+                    body = value(link, ring)
+                } else if !isValue, links[link].isSending() {
+                    body = items(link, ring).map { .items($0) }
+                }
+                guard let body else { continue }
+                turn = link + 1
+                return .send(link: link, frame(body, link))
+            }
         }
         return nil
     }
 
     /// When `next` may return something without a further input; `nil`: never. In the milliseconds of `advance`.
     package var deadline: UInt64? {
-        let held =
-            links.contains { !$0.inbox.isEmpty || $0.comparison?.answers.isEmpty == false } ? postsHeldUntil : nil
-        let earliest = links.lazy.filter(\.isConnected).map { link in
+        return links.lazy.filter(\.isConnected).map { link in
             var earliest = min(link.greetAt, link.heardAt + self.limits.silence + 1)
             guard link.isEstablished else { return earliest }
             earliest = min(earliest, link.beatAt, link.acknowledgeAt, link.compareAgainAt)
+            if link.postsHeldUntil > self.now, !link.inbox.isEmpty || link.comparison?.answers.isEmpty == false {
+                earliest = min(earliest, link.postsHeldUntil)
+            }
             if !link.isRoundHeard { earliest = min(earliest, link.beatSentAt + self.limits.repeatAfter) }
             if self.generation &+ link.generation != link.toldGeneration {
                 earliest = min(earliest, link.beatSentAt + self.limits.compare)
@@ -43,15 +81,14 @@ extension RelayCore {
             if let since = link.gapSince { earliest = min(earliest, since + self.limits.repeatAfter) }
             if let comparison = link.comparison {
                 if comparison.pending == nil, comparison.answers.isEmpty {
-                    earliest = min(earliest, comparison.askedAt.map { $0 + self.limits.repeatAfter } ?? 0)
+                    earliest = min(
+                        earliest, comparison.askedAt.map { $0 + self.limits.wait(afterTry: comparison.tries) } ?? 0)
                 }
             } else if link.needsComparison || link.peerGeneration != link.comparedGeneration {
                 earliest = min(earliest, link.compareAt)
             }
             return earliest
         }.min()
-        guard let held, held > now else { return earliest }
-        return min(earliest ?? held, held)
     }
 
     private func frame(_ body: Frame.Body, _ link: Int) -> Frame {
@@ -60,7 +97,7 @@ extension RelayCore {
 
     // MARK: - Control frames
 
-    private mutating func control(_ link: Int, _ ring: some RingReading) -> Frame.Body? {
+    private mutating func control(_ link: Int) -> Frame.Body? {
         if links[link].greetAt <= now {
             links[link].greetAt = links[link].isEstablished ? .max : now + limits.repeatAfter
             let configuration = links[link].configuration
@@ -89,7 +126,6 @@ extension RelayCore {
             links[link].question = nil
             return .accounts(answer(question, link))
         }
-        if links[link].pulled != nil, links[link].isWritable, let body = value(link, ring) { return body }
         return ask(link)
     }
 
@@ -106,7 +142,7 @@ extension RelayCore {
         }
         guard let comparison = links[link].comparison, comparison.answers.isEmpty, comparison.pending == nil
         else { return nil }
-        if let askedAt = comparison.askedAt, now < askedAt + limits.repeatAfter { return nil }
+        if let askedAt = comparison.askedAt, now < askedAt + limits.wait(afterTry: comparison.tries) { return nil }
         if !comparison.wanted.isEmpty {
             dropWanted(link)
             if links[link].comparison?.wanted.isEmpty == true {
@@ -121,14 +157,10 @@ extension RelayCore {
             return .ask(number: links[link].nextNumber(), isFirst: comparison.isFirst, from: comparison.from)
         }
         if comparison.tries > 3 {
-            // The peer has another version by now, or one that is too large for this center: compare later.
-            links[link].comparison?.wanted = [:]
-            links[link].comparison?.askedAt = nil
-            links[link].comparison?.tries = 0
-            links[link].compareAgainAt = min(links[link].compareAgainAt, now + limits.giveUp)
-            goOnComparing(link)
+            giveUpWanted(link)
             return nil
         }
+        links[link].comparison?.hasProgress = false
         return .pull(
             number: links[link].nextNumber(),
             names: links[link].comparison?.wanted.keys.sorted().prefix(limits.chunk).map { names.names[$0] } ?? [])
@@ -149,12 +181,15 @@ extension RelayCore {
         var states: [AccountState] = []
         var at = Int(min(question.from, UInt64(accounts.count)))
         let stop = min(accounts.count, at + 8 * limits.chunk)
-        while at < stop, states.count < limits.chunk {
+        var bytes = 0
+        while at < stop, states.count < limits.chunk, bytes < limits.batchBytes {
             let (origin, name) = (accounts.records[at].origin, accounts.records[at].name)
             let account = accounts[at]
             at += 1
             guard isSent(name, on: link) else { continue }
             let value = retained[name]
+            let described = origins[origin].origin
+            bytes += names.names[name].text.utf8.count + described.host.utf8.count + described.center.utf8.count + 90
             states.append(
                 AccountState(
                     mark: Mark(
@@ -182,7 +217,7 @@ extension RelayCore {
         while let (number, names, next) = links[link].pulled {
             guard next < names.count else {
                 links[link].pulled = nil
-                return nil
+                return .pulled(number: number)
             }
             links[link].pulled?.next = next + 1
             let text = names[next]

@@ -32,6 +32,13 @@ extension RelayCore {
     /// Milliseconds of a clock that is never set back. A link whose peer was silent for too long starts again.
     package mutating func advance(to time: UInt64) {
         now = max(now, time)
+        for link in links.indices where links[link].isEstablished && links[link].troubleAt != 0 {
+            // The link works: another client of the subject has greeted.
+            if now - links[link].troubleAt > limits.trouble {
+                links[link].trouble = nil
+                links[link].troubleAt = 0
+            }
+        }
         for link in links.indices where links[link].isConnected && now - links[link].heardAt > limits.silence {
             links[link].heardAt = now
             resetFlows(link)
@@ -62,27 +69,32 @@ extension RelayCore {
         case .items(let items): take(items, link)
         case .ask(let number, let isFirst, let from): links[link].question = (number, isFirst, from)
         case .accounts(let accounts): take(accounts, link)
-        case .pull(let number, let names): links[link].pulled = (number, names, 0)
+        case .pull(let number, let names): links[link].pulled = (number, Array(names.prefix(limits.chunk)), 0)
         case .value(_, let item): takeValue(item, link)
+        case .pulled(let number): allWereSent(number, link)
         }
     }
 
     private mutating func greeted(_ greeting: Greeting, _ frame: Frame, _ link: Int) {
         guard frame.session != 0 else { return }
         guard greeting.version == 1 else {
-            links[link].trouble = .version(greeting.version)
+            note(.version(greeting.version), link)
+            return
+        }
+        guard greeting.link == links[link].configuration.name else {
+            note(.name(greeting.link), link)
             return
         }
         // Invariant L1: a link to itself carries nothing.
         if greeting.center.incarnation == own {
-            links[link].trouble = .itself
+            note(.itself, link)
             return
         }
         // A third relay with this link name. The two that met first go on.
         if let peer = links[link].peer, links[link].isEstablished,
             peer.center.incarnation != greeting.center.incarnation
         {
-            links[link].trouble = .taken(by: greeting.center)
+            note(.taken(by: greeting.center), link)
             return
         }
         links[link].heardAt = now
@@ -100,23 +112,47 @@ extension RelayCore {
         }
     }
 
+    private mutating func note(_ trouble: LinkTrouble, _ link: Int) {
+        links[link].trouble = trouble
+        links[link].troubleAt = max(now, 1)
+    }
+
+    /// A link with the lists of another one is in its group. Otherwise it begins one. What the relay before this one has
+    /// posted, of names that the group accepts, stands for the highest position of the group.
+    private mutating func joinGroup(_ link: Int, _ lists: Group) {
+        guard links[link].lists != lists else { return }
+        links[link].lists = lists
+        let others = links.indices.filter { $0 != link && links[$0].lists != nil }
+        if let other = others.first(where: { links[$0].lists == lists }) {
+            links[link].group = links[other].group
+            return
+        }
+        let used = Set(others.map { links[$0].group })
+        let group = links.indices.first { !used.contains($0) } ?? link
+        links[link].group = group
+        for origin in origins.indices { origins[origin].forget(group) }
+        for record in accounts.records
+        where record.floor > 0 && lists.accepts.matches(names.names[record.name]) {
+            origins[record.origin].setTop(group, sequence: record.floor, link: -2)
+        }
+    }
+
     /// The peer knows this session.
     private mutating func establish(_ link: Int) {
         guard !links[link].isEstablished, let peer = links[link].peer else { return }
         links[link].isEstablished = true
-        links[link].peerOrigin = originNumber(of: peer.center) ?? -1
+        links[link].peerOrigin = originNumber(of: peer.center, link) ?? -1
         let own = links[link].configuration
         let isShared = own.sends.overlaps(peer.accepts) || peer.sends.overlaps(own.accepts)
         links[link].trouble = isShared ? nil : .noCommonName
-        let group = Group(sends: peer.sends, accepts: links[link].configuration.accepts)
-        if groups[group] == nil { groups[group] = groups.count }
-        links[link].group = groups[group]!
+        links[link].troubleAt = 0
+        joinGroup(link, Group(sends: peer.sends, accepts: own.accepts))
         links[link].comparedGeneration = 0
         links[link].compareAt = now
         links[link].beginRound()
-        if let place = places[PlaceKey(link: links[link].configuration.name, incarnation: peer.center.incarnation)] {
-            links[link].handled = place
-            links[link].received = place
+        if let known = places.first(where: { $0.link == own.name && $0.incarnation == peer.center.incarnation }) {
+            links[link].handled = known.place
+            links[link].received = known.place
             links[link].needsComparison = true
             allOriginsAreKnown(link)
         } else {
@@ -169,8 +205,15 @@ extension RelayCore {
         guard links[link].isEstablished, let peer = links[link].peer, links[link].received != Beat.end,
             links[link].comparison?.isFirst != true
         else { return }
-        places[PlaceKey(link: links[link].configuration.name, incarnation: peer.center.incarnation)] =
-            links[link].handled
+        let name = links[link].configuration.name
+        places.removeAll { $0.link == name && $0.incarnation == peer.center.incarnation }
+        places.append(
+            Checkpoint.LinkPlace(link: name, incarnation: peer.center.incarnation, place: links[link].handled))
+        if places.reduce(0, { $0 + ($1.link == name ? 1 : 0) }) > limits.places,
+            let oldest = places.firstIndex(where: { $0.link == name })
+        {
+            places.remove(at: oldest)
+        }
     }
 
     func beat(_ link: Int) -> Beat {

@@ -28,26 +28,23 @@ package struct RelayCore: Sendable {
     var generation: UInt64 = 1
 
     var links: [Link]
-    var groups: [Group: Int] = [:]
     /// Where each link goes on, by link and incarnation of its peer's center.
-    var places: [PlaceKey: UInt64] = [:]
+    var places: [Checkpoint.LinkPlace] = []
+    /// The link that has the next turn, and the posts since items had one.
+    var turn = 0
+    var postsInRow = 0
 
     var outstanding: Outstanding?
     var now: UInt64 = 0
     var needsCheckpoint = false
     var isStoring = false
-    /// No post before this time.
-    var postsHeldUntil: UInt64 = 0
     var storedAt: UInt64
+    /// In the ring, as the driver told last.
+    var oldest: UInt64 = 0
 
     struct Group: Hashable, Sendable {
         var sends: NameList
         var accepts: NameList
-    }
-
-    struct PlaceKey: Hashable, Sendable {
-        var link: String
-        var incarnation: UInt64
     }
 
     /// The one post whose position is not known yet, without its bytes.
@@ -116,7 +113,8 @@ package struct RelayCore: Sendable {
             }
             for (name, account) in stored.accounts.sorted(by: { $0.key < $1.key }) {
                 accounts.set(account, origin: number, name: names.intern(name))
-                raiseFloor(number, account)
+                origins[number].isStored = true
+                raiseFloor(number, names.intern(name), account)
             }
         }
         for (name, value) in checkpoint.values {
@@ -124,9 +122,7 @@ package struct RelayCore: Sendable {
             retained[names.intern(name)] = RetainedRecord(
                 version: value.version, position: value.position, origin: origin)
         }
-        for place in checkpoint.places {
-            places[PlaceKey(link: place.link, incarnation: place.incarnation)] = place.place
-        }
+        places = checkpoint.places.filter { place in links.contains { $0.name == place.link } }
         for link in self.links.indices {
             #if !MUTANT_UNCERTAINTY_FORGOTTEN  // Found by: link 46430
                 self.links[link].isUncertain = checkpoint.uncertain.contains(self.links[link].configuration.name)
@@ -147,7 +143,7 @@ package struct RelayCore: Sendable {
             ownBase = ownBase.adding(unknown)
         #endif
         #if !MUTANT_UNCERTAIN_PLACES_KEPT  // Found by: link 193
-            places = [:]
+            places = []
         #endif
         for link in links.indices { links[link].isUncertain = true }
         cursor = oldest
@@ -155,16 +151,20 @@ package struct RelayCore: Sendable {
         needsCheckpoint = true
     }
 
-    mutating func raiseFloor(_ origin: Int, _ account: Account) {
+    mutating func raiseFloor(_ origin: Int, _ name: Int, _ account: Account) {
         #if !MUTANT_ORDER_FORGOTTEN_AT_RESTART  // Found by: link 18
-            if account.count > account.base { origins[origin].floor = max(origins[origin].floor, account.sequence + 1) }
+            guard origin != 0, account.count > account.base, let number = accounts.number(origin: origin, name: name)
+            else { return }
+            accounts.records[number].floor = max(accounts.records[number].floor, account.sequence)
         #endif
     }
 
     var own: UInt64 { origins[0].origin.incarnation }
 
     /// The number of an origin; `nil`: there are too many. A new one is stored before its first notification is posted.
-    mutating func originNumber(of origin: Origin) -> Int? {
+    ///
+    /// - Parameter link: whose frame it comes from; `nil`: from the center.
+    mutating func originNumber(of origin: Origin, _ link: Int? = nil) -> Int? {
         if let number = originNumbers[origin.incarnation] {
             if origins[number].origin.center.isEmpty, !origin.center.isEmpty {
                 origins[number].origin = origin
@@ -173,15 +173,25 @@ package struct RelayCore: Sendable {
             return number
         }
         guard origins.count < limits.origins else { return nil }
+        if let link {
+            guard links[link].originsBegun < limits.origins / links.count else { return nil }
+            links[link].originsBegun += 1
+        }
         originNumbers[origin.incarnation] = origins.count
         origins.append(OriginRecord(origin: origin))
         needsCheckpoint = true
         return origins.count - 1
     }
 
-    mutating func nameNumber(of name: LinkName) -> Int? {
+    /// Half of the names are for the center's own ones. Each link has a share of the others (invariant T3).
+    mutating func nameNumber(of name: LinkName, _ link: Int? = nil) -> Int? {
         if let number = names.number(of: name) { return number }
-        return names.count < limits.names ? names.intern(name) : nil
+        guard names.count < limits.names else { return nil }
+        if let link {
+            guard links[link].namesBegun < limits.names / 2 / links.count else { return nil }
+            links[link].namesBegun += 1
+        }
+        return names.intern(name)
     }
 
     /// The number of a name in this relay. It stays the same as long as the relay lives. `nil`: the name is not 1 to

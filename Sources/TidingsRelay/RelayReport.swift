@@ -281,6 +281,8 @@
             case .taken(let origin):
                 "center \(origin.center) on \(origin.host) uses this link name, too, and the link has two ends "
                     + "already; give each link a name of its own"
+            case .name(let name):
+                "the relay at the other end names the link \"\(name)\"; give both ends the same name"
             case .noCommonName:
                 "neither end sends a name that the other one accepts; let --out of one end and --in of the other "
                     + "overlap"

@@ -46,6 +46,7 @@ extension Frame {
             "accounts \(accounts.number) place \(accounts.place) next \(accounts.next): "
                 + accounts.states.map(\.line).joined(separator: ", ")
         case .pull(let number, let names): "pull \(number) \(names.map(\.text))"
+        case .pulled(let number): "pulled \(number)"
         case .value(let number, let item): "value \(number) \(item.mark.line)"
         }
     }
