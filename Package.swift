@@ -433,22 +433,13 @@ if Context.environment["TIDINGS_GRDB_ALONE"] != nil {
     package.products.removeAll { !needed.contains($0.name) }
 }
 
-// For `.ci/run relay`: what the relay, the command and the relay's tests need, alone.
-if Context.environment["TIDINGS_RELAY_ALONE"] != nil {
-    let needed: Set = [
-        "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "TidingsAdministration", "CTidingsExtensions",
-        "TidingsExtensions", "CTidingsBench", "ChildProcesses", "CTidingsNATS", "TidingsLink", "TidingsRelay",
-        "tidings", "LinkTransports",
-    ]
-    package.targets.removeAll { !needed.contains($0.name) }
-    package.products.removeAll { !needed.contains($0.name) }
-}
-
-// For `.ci/run service`: what the tests of TidingsService need, alone.
+// For `.ci/run service link relay`: what the tests of TidingsService, the relay, its command and its transports need.
 if Context.environment["TIDINGS_SERVICE_ALONE"] != nil {
     let needed: Set = [
         "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "TidingsAdministration", "TidingsFoundation",
         "TidingsService", "TidingsTesting", "ChildProcesses", "ServicePeer", "TidingsServiceTests",
+        "CTidingsExtensions", "TidingsExtensions", "CTidingsBench", "CTidingsNATS", "TidingsLink", "TidingsRelay",
+        "tidings", "LinkTransports",
     ]
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

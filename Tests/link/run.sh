@@ -81,14 +81,14 @@ transports() {
         echo "NOT TRIED: the transports need nats-server and libnats-dev (apt-get install nats-server libnats-dev)"
         return 1
     fi
-    local options=(-c "$1" --traits Relay --scratch-path .build-relay --product LinkTransports)
+    local options=(-c "$1" --traits Relay --scratch-path .build-service --product LinkTransports)
     if [[ $1 == debug ]]; then options+=(-Xswiftc -gline-tables-only); fi
-    TIDINGS_RELAY_ALONE=1 swift build "${options[@]}" >"$work/build" 2>&1 || { cat "$work/build"; return 1; }
+    TIDINGS_SERVICE_ALONE=1 swift build "${options[@]}" >"$work/build" 2>&1 || { cat "$work/build"; return 1; }
     bash Tests/link/certificates.sh "$work"
     python3 Tests/link/credentials.py "$work"
     # A test that hangs is ended. The ports are this process's own, so that two runs do not meet.
     for kind in nats tls; do
-        timeout -k 5 300 ".build-relay/$1/LinkTransports" "$kind" "$work" $((20000 + $$ % 1000 * 10)) "${@:2}" || status=1
+        timeout -k 5 300 ".build-service/$1/LinkTransports" "$kind" "$work" $((20000 + $$ % 1000 * 10)) "${@:2}" || status=1
     done
     return "$status"
 }

@@ -16,7 +16,7 @@ fi
 kind=
 case ${1:-} in --scenes | --mutants) kind=$1; shift ;; esac
 
-options=(--traits Relay --scratch-path .build-relay -Xswiftc -gline-tables-only)
+options=(--traits Relay --scratch-path .build-service -Xswiftc -gline-tables-only)
 if [[ -z $kind ]]; then
     unasked=$(swift package show-dependencies --format flatlist)
     if grep -Eqi 'swift-(nio|nio-ssl|service-lifecycle|log|metrics)' <<<"$unasked"; then
@@ -24,7 +24,7 @@ if [[ -z $kind ]]; then
         exit 1
     fi
 fi
-export TIDINGS_RELAY_ALONE=1
+export TIDINGS_SERVICE_ALONE=1
 .ci/line-by-line swift build "${options[@]}" --product tidings
 build=$(swift build "${options[@]}" --show-bin-path)
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -ICShim/src -ICShim/include Tests/relay/peer.c CShim/src/*/*.c -lpthread \

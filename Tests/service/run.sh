@@ -9,7 +9,8 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 kind=
 case ${1:-} in --tests | --mutants) kind=$1; shift ;; esac
-options=(--traits Service --scratch-path .build-service -Xswiftc -gline-tables-only)
+# The steps relay and link build in the same place: their trait enables this one.
+options=(--traits Relay --scratch-path .build-service -Xswiftc -gline-tables-only)
 
 if [[ $kind != --mutants ]]; then
     export TIDINGS_SERVICE_ALONE=1
