@@ -178,6 +178,7 @@
             tidings_observer_close(observer)
             observer = nil
             subscriptions = [:]
+            named = []
             exact = []
             exactCount = 0
             met = nil

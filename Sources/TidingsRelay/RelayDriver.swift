@@ -14,6 +14,8 @@
         /// Records that are read, or outputs carried out, before the other side has its turn.
         private static let turn = 256
         private static let startLimit = 16
+        /// Nanoseconds between two questions for the oldest position, which take a walk along the center's tables.
+        private static let ringInterval: UInt64 = 50_000_000
         /// Nanoseconds after which a post without room is given up.
         private static let postLimit: UInt64 = 5_000_000_000
         /// Milliseconds until a post that was refused for now is tried again.
@@ -36,6 +38,9 @@
         private var now: UInt64 = 0
         private var storing: (bytes: [UInt8], since: UInt64)?
         private var toldPostProblem = false
+        /// The values could not be listed after a loss.
+        private var needsRefresh = false
+        private var ringAskedAt: UInt64 = 0
         /// When the post that waits was first refused without an observer that holds it back; 0: none waits.
         private var postWaitsSince: UInt64 = 0
         private var orders: [Order] = []
@@ -100,10 +105,15 @@
         }
 
         /// Without all values, a missing one would count as cleared.
-        private static func refresh(_ core: inout RelayCore, _ center: RelayCenter) throws(RelayError) {
+        @discardableResult
+        private static func refresh(_ core: inout RelayCore, _ center: RelayCenter) throws(RelayError) -> Bool {
             for _ in 0..<startLimit {
-                if let values = try center.values(for: &core) { return core.refresh(values, date: realtime()) }
+                if let values = try center.values(for: &core) {
+                    core.refresh(values, date: realtime())
+                    return true
+                }
             }
+            return false
         }
 
         /// A relay that never ran.
@@ -202,6 +212,11 @@
                     }
                 }
                 core.advance(to: now / 1_000_000)
+                if needsRefresh { needsRefresh = try !Self.refresh(&core, center) }
+                if now > ringAskedAt + Self.ringInterval {
+                    ringAskedAt = now
+                    core.ringBegins(at: center.ends.oldest)
+                }
                 takeEvents()
                 let hasMore = try read(timeout: 0)
                 let isBusy = try carryOut()
@@ -263,7 +278,7 @@
                 case .read: break
                 case .missed(let counts, let end):
                     core.missed(counts, before: end)
-                    try Self.refresh(&core, center)
+                    needsRefresh = try !Self.refresh(&core, center)
                 case .nothing:
                     core.readThrough(center.position)
                     return false
@@ -301,8 +316,8 @@
                         // Without an observer that holds it back there may never be room.
                         if now > postWaitsSince + Self.postLimit {
                             report.postFailed(core.name(post.name).text, why, now)
+                            // The next one without room does not wait again.
                             core.discarded()
-                            postWaitsSince = 0
                             continue
                         }
                         core.notPosted(until: now / 1_000_000 + Self.postRetry)

@@ -109,7 +109,16 @@ struct RelayCommand: ParsableCommand {
                 hasEnded.withLock { $0 = true }
                 running.withLock { $0 }?.task.cancel()
             }
-            onSignals([SIGINT: end, SIGTERM: end, SIGHUP: { reload(running.withLock { $0 }?.relay) }])
+            let isEarlyReload = Locked(false)
+            onSignals([
+                SIGINT: end, SIGTERM: end,
+                SIGHUP: {
+                    guard let relay = running.withLock({ $0 })?.relay else {
+                        return isEarlyReload.withLock { $0 = true }
+                    }
+                    reload(relay)
+                },
+            ])
             let links = try links()
             let center = try options.open()
             let logger = Logger(label: "tidings.relay") { _ in TerminalLog() }
@@ -120,6 +129,7 @@ struct RelayCommand: ParsableCommand {
                 let task = Task { try await relay.run() }
                 running.withLock { $0 = (relay, task) }
                 if hasEnded.withLock({ $0 }) { task.cancel() }
+                if isEarlyReload.withLock({ $0 }) { reload(relay) }
                 Task {
                     let result = await task.result
                     outcome.withLock { $0 = result }
@@ -147,8 +157,8 @@ struct RelayCommand: ParsableCommand {
         }
 
         /// A file that is not valid changes nothing.
-        private func reload(_ relay: Relay?) {
-            guard let config, let relay else { return }
+        private func reload(_ relay: Relay) {
+            guard let config else { return }
             do {
                 let links = try Relay.links(inFile: config)
                 try relay.reload(links)
