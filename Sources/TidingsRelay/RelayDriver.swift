@@ -100,7 +100,7 @@
             }
             throw RelayError(
                 .center,
-                "can't relay for center \"\(own.center)\": its ring goes round before it can be read; give it more slots"
+                "can't relay for center \"\(own.center)\": its ring goes round before it is read; give it more slots"
             )
         }
 
