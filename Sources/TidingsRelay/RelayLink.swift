@@ -171,7 +171,7 @@
                         throw RelayError(
                             .invalidLink, "link \"\(link.name)\" sends and accepts nothing: name what passes")
                     }
-                    // A frame of items may wait, and the beats behind it: for less time than a silent peer counts as alive.
+                    // A frame of items may wait, and the beats behind it, but for less time than a peer may be silent.
                     if let rate = link.rate, rate < 1000 {
                         throw RelayError(.invalidLink, "link \"\(link.name)\" has rate \(rate): use at least 1000")
                     }
