@@ -52,7 +52,7 @@ else
     echo "compatibility: NOT TESTED with version 1.0: this clone is shallow, or no git repository, and has no such commit; run git fetch --unshallow"
 fi
 
-declare -A tree=([1.0]=$build/tree [present]=$root [later]=$root) flags=([1.0]="" [present]="" [later]="-DTIDINGS__TEST_MINOR=1")
+declare -A tree=([1.0]=$build/tree [present]=$root [later]=$root) flags=([1.0]="-DHEADER_OF_1_0" [present]="" [later]="-DTIDINGS__TEST_MINOR=1")
 # Compiles the core of a version; one object per file, so that a mutant compiles one file.
 core() { # core VERSION
     local source jobs=0
@@ -73,7 +73,8 @@ for version in "${versions[@]}"; do core "$version"; done
 program() { # program VERSION NAME SOURCE…
     local version=$1 name=$2
     shift 2
-    "$compiler" -std=gnu17 -D_GNU_SOURCE -O1 -g -I"${tree[$version]}/CShim/include" "$@" "$build/$version"/*.o -lpthread -o "$build/$name-$version"
+    # shellcheck disable=SC2086
+    "$compiler" -std=gnu17 -D_GNU_SOURCE -O1 -g ${flags[$version]:-} -I"${tree[$version]}/CShim/include" "$@" "$build/$version"/*.o -lpthread -o "$build/$name-$version"
 }
 for version in "${versions[@]}"; do
     program "$version" stress "$root"/Tests/stress/*.c &

@@ -3,6 +3,13 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+// The compatibility test builds this file with the header of the commit of format 1.0, too.
+#ifdef HEADER_OF_1_0
+#define CLEAR(publisher, options) tidings_state_set(publisher, NULL, 0, options)
+#else
+#define CLEAR(publisher, options) tidings_state_set(publisher, NULL, 0, options, NULL)
+#endif
+
 const char *const names[NAMES + 1] = {"chatty",     "shared.a",    "shared.b",           "rare", "state.a", "state.b",
                                       "stress.end", "stress.turn", TIDINGS_PRESENCE_NAME};
 const char *const subjects[SUBJECTS] = {NULL, "one", "two"};
@@ -128,7 +135,7 @@ int hand_post(hand *h, uint8_t publisher, uint32_t size, bool retained, int64_t 
         options.section_count = 1;
     }
     uint64_t sequence = 0;
-    const int result = retained && size == 0 ? tidings_state_set(h->publishers[publisher], NULL, 0, &options, NULL)
+    const int result = retained && size == 0 ? CLEAR(h->publishers[publisher], &options)
                        : reserve
                            ? tidings_post_reserved(h->publishers[publisher], &reservation, size, &options, &sequence)
                            : tidings_post(h->publishers[publisher], size ? bytes : NULL, size, &options, &sequence);
