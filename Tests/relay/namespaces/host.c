@@ -1,6 +1,7 @@
 // The processes of one host of run.py. Each opens the center that $TIDINGS_DIRECTORY has under the name CENTER.
 //
-//   host agent CENTER              accounts for what arrives, and answers lines on standard input with lines:
+//   host agent CENTER SLOTS [FAULT]   makes the center, accounts for what arrives, and answers lines on standard input
+//   with lines:
 //                                  ends      how many names have had their last notification
 //                                  values    a digest of all values under "ns.v.", and how many there are
 //                                  report    a line for each name (below), a line "missed N", and a line "."
@@ -8,6 +9,9 @@
 //   host end CENTER NAME           posts the last notification of a name: its number is UINT64_MAX
 //   host set CENTER SEED HOST US   sets and clears values "ns.v.0" to "ns.v.7" at random, until it is killed
 //   host watch CENTER              observes everything and forgets it, until it is killed
+//
+// FAULT is for the self-test: "drop" ignores each 500th arrival, "twice" takes it twice, "swap" takes it after the
+// next.
 //
 // A line of `report`: NAME ORIGIN received last ended lost unsure base count twice wrong untold.
 // ORIGIN is 0 for a notification of this center. `wrong`: a number or a sequence that is not above the one before.
@@ -133,7 +137,39 @@ static void report(void) {
     printf("missed %" PRIu64 "\n.\n", missed);
 }
 
-static int agent(tidings_center *center) {
+// The faults of the self-test.
+static void take(const tidings_delivery *d, const char *fault) {
+    static uint64_t taken;
+    static tidings_delivery late;
+    static char name[48];
+    static uint64_t payload, sections[32];
+    size_t size;
+    if (!*fault || !tidings_delivery_section(d, TIDINGS_SECTION_ORIGIN, &size)) {
+        arrived(d);
+        return;
+    }
+    if (late.name) {
+        arrived(d);
+        arrived(&late);
+        late.name = NULL;
+    } else if (++taken % 500) {
+        arrived(d);
+    } else if (*fault == 't') {
+        arrived(d);
+        arrived(d);
+    } else if (*fault == 's' && d->size >= sizeof payload && d->sections_size <= sizeof sections) {
+        late = *d;
+        snprintf(name, sizeof name, "%s", d->name);
+        memcpy(&payload, d->payload, sizeof payload);
+        memcpy(sections, d->sections, d->sections_size);
+        late.name = name;
+        late.payload = &payload;
+        late.size = sizeof payload;
+        late.sections = sections;
+    }
+}
+
+static int agent(tidings_center *center, const char *fault) {
     tidings_observer *observer;
     tidings_publisher *publishers[VALUES];
     uint32_t subscription;
@@ -156,7 +192,7 @@ static int agent(tidings_center *center) {
             if (d.kind == TIDINGS_DELIVERY_MISSED)
                 missed += d.missed;
             else
-                arrived(&d);
+                take(&d, fault);
         if (result < 0 && result != -EAGAIN && result != -EINTR) return fail("next");
         struct pollfd polled[2] = {{.fd = 0, .events = POLLIN}, {.fd = descriptor, .events = POLLIN}};
         if (poll(polled, 2, result == 0 ? 0 : -1) < 0 || !polled[0].revents) continue;
@@ -216,9 +252,10 @@ int main(int argc, char **argv) {
     if (argc < 3) return 64;
     // The run's end, however it comes, is theirs.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const tidings_configuration configuration = {.slots = 65536};
+    const bool is_agent = !strcmp(argv[1], "agent") && argc >= 4;
+    const tidings_configuration configuration = {.slots = is_agent ? (uint32_t)atoi(argv[3]) : 0};
     if (tidings_open(argv[2], &configuration, &center) < 0) return fail("open");
-    if (!strcmp(argv[1], "agent")) return agent(center);
+    if (is_agent) return agent(center, argc > 4 ? argv[4] : "");
     if (!strcmp(argv[1], "post") && argc == 6)
         return post(center, argv[3], 1, strtoull(argv[4], NULL, 10), (useconds_t)atoi(argv[5]));
     if (!strcmp(argv[1], "end") && argc == 4) return post(center, argv[3], LAST, 1, 0);
