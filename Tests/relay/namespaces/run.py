@@ -170,7 +170,7 @@ class Host:
         arguments = ["-a", address(self.number), "-p", "4222", "-l", self.run.work / f"nats{self.number}.log"]
         if self.run.options.transport == "cluster":
             configuration = self.run.work / f"nats{self.number}.conf"
-            routes = " ".join(f"nats://{address(other)}:6222" for other in self.run.numbers if other != self.number)
+            routes = ", ".join(f"nats://{address(other)}:6222" for other in self.run.numbers if other != self.number)
             # A route that is cut off ends soon, not after the minutes that are usual.
             configuration.write_text(
                 f'ping_interval: "1s"\nping_max: 2\nwrite_deadline: "2s"\n'
