@@ -36,9 +36,13 @@ struct Bare {
     var stream: (Int) -> Void
     var end: () -> Void
 
+    /// Microseconds between two messages: each finds all threads asleep.
+    static let pause: UInt32 = 300
+
     func half() -> UInt64 {
         for number in 1...500 { trip(number) }
         let times = (501...3500).map { number -> UInt64 in
+            usleep(Bare.pause)
             let start = nanoseconds()
             trip(number)
             return nanoseconds() - start
@@ -192,7 +196,14 @@ func bareTLS(_ link: TestLink) throws -> Bare {
         })
 }
 
-func figures(_ link: TestLink) throws -> String {
+/// The library alone, for Tests/relay/namespaces/figures.py.
+@Sendable func bare(_ link: TestLink) throws -> String {
+    let bare = try link.kind == .nats ? bareNATS(link) : bareTLS(link)
+    defer { bare.end() }
+    return "\(bare.half()) \(UInt64(bare.rate(300_032)))"
+}
+
+@Sendable func figures(_ link: TestLink) throws -> String {
     let total = 300_032
     let bare = try link.kind == .nats ? bareNATS(link) : bareTLS(link)
     let half = bare.half()
@@ -203,6 +214,7 @@ func figures(_ link: TestLink) throws -> String {
     nonisolated(unsafe) var times: [UInt64] = []
     right.locked { right.onArrival = { times.append(nanoseconds() - $0.content.postedAt) } }
     for number in 1...3500 {
+        usleep(Bare.pause)
         left.locked { left.post("a", [UInt8](repeating: 0, count: 64)) }
         try check(right.wait(10) { right.arrived >= number }, "a notification did not arrive")
     }

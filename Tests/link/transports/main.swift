@@ -14,11 +14,11 @@ guard arguments.count >= 4, let kind = TestLink.Kind(rawValue: arguments[1]), le
 }
 let link = TestLink(kind, work: arguments[2], port: port)
 
-let tests = commonTests + (kind == .nats ? natsTests : tlsTests) + [("figures", figures)]
+let tests = commonTests + (kind == .nats ? natsTests : tlsTests) + [("figures", figures), ("bare", bare)]
 var status: Int32 = 0
 let chosen = Set(arguments.dropFirst(4))
 try link.between.start()
-for (name, test) in tests where chosen.contains(name) || (chosen.isEmpty && name != "figures") {
+for (name, test) in tests where chosen.contains(name) || (chosen.isEmpty && !["figures", "bare"].contains(name)) {
     do {
         print("\(kind.rawValue) \(name): \(try test(link))")
     } catch {

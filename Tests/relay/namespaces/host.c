@@ -10,6 +10,11 @@
 //   host set CENTER SEED HOST US   sets and clears values "ns.v.0" to "ns.v.7" at random, until it is killed
 //   host watch CENTER              observes everything and forgets it, until it is killed
 //
+//   host create CENTER SLOTS       makes the center
+//   host time CENTER NAME COUNT    takes COUNT notifications whose payload begins with CLOCK_MONOTONIC, and prints ns:
+//                                  the median time on the way, and that from the first one's post to the last arrival
+//   host stamp CENTER NAME COUNT US   posts these, and pauses after each
+//
 // FAULT is for the self-test: "drop" ignores each 500th arrival, "twice" takes it twice, "swap" takes it after the
 // next.
 //
@@ -247,20 +252,77 @@ static int watch(tidings_center *center) {
     return fail("next");
 }
 
+static uint64_t monotonic(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static int compare(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int time_arrivals(tidings_center *center, const char *name, size_t count) {
+    tidings_observer *observer;
+    uint32_t subscription;
+    uint64_t *times = malloc(count * sizeof *times), first = 0, last = 0;
+    if (!times || tidings_observer_open(center, 0, &observer) < 0 ||
+        tidings_observer_add(observer, name, strlen(name), NULL, 0, 0, &subscription) < 0)
+        return fail("observe");
+    puts("ready");
+    fflush(stdout);
+    size_t taken = 0;
+    while (taken < count) {
+        tidings_delivery d;
+        const int result = tidings_next(observer, -1, &d);
+        if (result == -EINTR) continue;
+        if (result < 0) return fail("next");
+        last = monotonic();
+        if (d.kind == TIDINGS_DELIVERY_MISSED) {
+            count -= d.missed < count - taken ? d.missed : count - taken;
+            continue;
+        }
+        uint64_t stamp;
+        memcpy(&stamp, d.payload, sizeof stamp);
+        if (!first) first = stamp;
+        times[taken++] = last - stamp;
+    }
+    qsort(times, taken, sizeof *times, compare);
+    printf("%zu %" PRIu64 " %" PRIu64 "\n", taken, times[taken / 2], last - first);
+    return 0;
+}
+
+static int stamp(tidings_center *center, const char *name, size_t count, useconds_t pause) {
+    tidings_publisher *publisher;
+    if (tidings_publisher_open(center, name, strlen(name), NULL, 0, &publisher) < 0) return fail("publisher");
+    while (count--) {
+        const uint64_t payload[8] = {monotonic()};
+        if (tidings_post(publisher, payload, sizeof payload, NULL, NULL) < 0) return fail("post");
+        if (pause) usleep(pause);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     tidings_center *center;
     if (argc < 3) return 64;
     // The run's end, however it comes, is theirs.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const bool is_agent = !strcmp(argv[1], "agent") && argc >= 4;
-    const tidings_configuration configuration = {.slots = is_agent ? (uint32_t)atoi(argv[3]) : 0};
+    const tidings_configuration configuration = {
+        .slots = is_agent || !strcmp(argv[1], "create") ? (uint32_t)atoi(argv[3]) : 0};
     if (tidings_open(argv[2], &configuration, &center) < 0) return fail("open");
+    if (!strcmp(argv[1], "create")) return 0;
     if (is_agent) return agent(center, argc > 4 ? argv[4] : "");
     if (!strcmp(argv[1], "post") && argc == 6)
         return post(center, argv[3], 1, strtoull(argv[4], NULL, 10), (useconds_t)atoi(argv[5]));
     if (!strcmp(argv[1], "end") && argc == 4) return post(center, argv[3], LAST, 1, 0);
     if (!strcmp(argv[1], "set") && argc == 6)
         return set(center, (unsigned)atoi(argv[3]), strtoull(argv[4], NULL, 10), (useconds_t)atoi(argv[5]));
+    if (!strcmp(argv[1], "time") && argc == 5) return time_arrivals(center, argv[3], strtoull(argv[4], NULL, 10));
+    if (!strcmp(argv[1], "stamp") && argc == 6)
+        return stamp(center, argv[3], strtoull(argv[4], NULL, 10), (useconds_t)atoi(argv[5]));
     if (!strcmp(argv[1], "watch")) return watch(center);
     return 64;
 }

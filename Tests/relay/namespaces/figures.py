@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""What a relay costs: two centers and their relays on this machine, beside the library of the transport alone.
+
+    Tests/relay/namespaces/figures.py COMMAND TRANSPORTS [nats|tls…]
+
+COMMAND is `tidings` with the trait Relay, TRANSPORTS the program LinkTransports (Tests/link), both optimized. For each
+transport: the median time from a post here to its arrival at an observer there (64 bytes, 300 µs apart, so that all
+threads sleep), beside half of the library's round trip; and a stream, beside the library's own. Taken by turns, three
+times; the middle of three is printed.
+"""
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SERVER = shutil.which("nats-server") or "/usr/sbin/nats-server"
+STREAM = 250000
+
+
+def main():
+    command, transports, *kinds = sys.argv[1:]
+    work = pathlib.Path(tempfile.mkdtemp(prefix="tidings-figures."))
+    shared = pathlib.Path(tempfile.mkdtemp(prefix="tidings-figures.", dir="/dev/shm"))
+    started = []
+    try:
+        subprocess.run(["bash", ROOT / "Tests/link/certificates.sh", work], check=True)
+        host = work / "host"
+        sources = sorted((ROOT / "CShim/src").rglob("*.c"))
+        subprocess.run([os.environ.get("CC", "cc"), "-std=gnu17", "-D_GNU_SOURCE", "-O2", f"-I{ROOT}/CShim/include",
+                        f"-I{ROOT}/CShim/src", ROOT / "Tests/relay/namespaces/host.c", *sources, "-pthread", "-o", host],
+                       check=True)
+        for kind in kinds or ["nats", "tls"]:
+            measure(kind, command, transports, work, shared, host, started)
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+        shutil.rmtree(work)
+        shutil.rmtree(shared)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def measure(kind, command, transports, work, shared, host, started):
+    port = free_port()
+    if kind == "nats":
+        started.append(subprocess.Popen([SERVER, "-a", "127.0.0.1", "-p", str(port)], stderr=subprocess.DEVNULL))
+    environments = []
+    for side in (0, 1):
+        directory = shared / f"{kind}{side}"
+        directory.mkdir()
+        environments.append({**os.environ, "TIDINGS_DIRECTORY": str(directory)})
+        subprocess.run([host, "create", "player", "262144"], env=environments[side], check=True)
+        link = {"name": "figures", "out": ["f.*"], "in": ["f.*"], "url": f"nats://127.0.0.1:{port}"}
+        if kind == "tls":
+            link.update({"url": f"tls{'' if side else '-listen'}://127.0.0.1:{port}", "tls-ca": f"{work}/authority.pem",
+                         "tls-cert": f"{work}/relay.pem", "tls-key": f"{work}/relay.key"})
+        (work / f"{kind}{side}.json").write_text(json.dumps({"links": [link]}))
+        log = open(work / f"{kind}{side}.log", "w+")
+        started.append(subprocess.Popen([command, "relay", "--center", "player", "--config", work / f"{kind}{side}.json"],
+                                        env=environments[side], stdout=log, stderr=log))
+    relays = started[-2:]
+    while not all("connected with center" in (work / f"{kind}{side}.log").read_text() for side in (0, 1)):
+        if any(relay.poll() is not None for relay in relays):
+            sys.exit("a relay ended: " + (work / f"{kind}0.log").read_text() + (work / f"{kind}1.log").read_text())
+
+    def run(count, pause):
+        taker = subprocess.Popen([host, "time", "player", "f.a", str(count)], env=environments[1],
+                                 stdout=subprocess.PIPE, text=True)
+        taker.stdout.readline()
+        subprocess.run([host, "stamp", "player", "f.a", str(count), str(pause)], env=environments[0], check=True)
+        taken, median, span = map(int, taker.communicate()[0].split())
+        return median / 1000, taken / span * 1e9, count - taken
+
+    run(500, 300)  # the name is known everywhere
+    latencies, rates, halves, bares, lost = [], [], [], [], 0
+    for _ in range(3):
+        output = subprocess.run([transports, kind, work, str(port + 1 if port < 65000 else port - 9), "bare"], check=True,
+                                stdout=subprocess.PIPE, text=True).stdout.split()
+        halves.append(int(output[-2]) / 1000)
+        bares.append(int(output[-1]))
+        latencies.append(run(3000, 300)[0])
+        _, rate, missed = run(STREAM, 0)
+        rates.append(rate)
+        lost += missed
+    latency, rate, half, bare = (sorted(values)[1] for values in (latencies, rates, halves, bares))
+    print(f"{kind}: post to arrival {latency:.1f} µs, half of the library's round trip {half:.1f} µs ({latency / half:.2f} ×); "
+          f"stream {rate:.0f} a second, the library's {bare} ({rate / bare:.2f} ×), {lost} missed", flush=True)
+    for process in relays:
+        process.kill()
+
+
+main()
