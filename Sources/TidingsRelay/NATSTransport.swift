@@ -7,6 +7,10 @@
     internal import Glibc
     internal import NIOConcurrencyHelpers
 
+    #if MUTANTS
+        import TidingsCoding
+    #endif
+
     /// The server, and how it knows this relay.
     package struct NATSOptions: Hashable, Sendable {
         package var url: String
@@ -96,6 +100,9 @@
 
         /// The client has given up. Its handle is closed on another thread, because this one is the client's.
         private func openAgain() {
+            #if MUTANT_TRANSPORT_STAYS_REFUSED  // Found by: transports nats again
+                if isMutant("TRANSPORT_STAYS_REFUSED") { return }
+            #endif
             opening.lock()
             opening.unlock(withValue: 1)
             startThread { [self] in

@@ -11,6 +11,10 @@
     internal import NIOSSL
     internal import NIOTLS
 
+    #if MUTANTS
+        import TidingsCoding
+    #endif
+
     package final class TLSTransport: LinkTransport, @unchecked Sendable {
         // Sendable: `sending` is locked; the variables below are used on the thread of `loop` alone.
 
@@ -195,6 +199,9 @@
 
         /// True if this side goes on with the connection, whose peer has the right certificate.
         fileprivate func accepts(_ connection: TLSConnection) -> Bool {
+            #if MUTANT_TRANSPORT_REPLACES_A_LIVE_PEER  // Found by: transports tls third
+                if isMutant("TRANSPORT_REPLACES_A_LIVE_PEER") { return true }
+            #endif
             guard let current else { return true }
             return NIODeadline.now() - current.heardAt > Self.alive
         }
@@ -278,6 +285,9 @@
 
         func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
             if case TLSUserEvent.handshakeCompleted = event {
+                #if MUTANT_TRANSPORT_CONNECTED_UNPROVEN  // Found by: transports tls certificates
+                    if isMutant("TRANSPORT_CONNECTED_UNPROVEN") { transport.greeted(self) }
+                #endif
                 if transport.accepts(self) {
                     context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: Self.greeting)), promise: nil)
                 } else {
@@ -312,7 +322,11 @@
                 transport.greeted(self)
             }
             while !isOver, let length = bytes.getInteger(at: bytes.readerIndex, as: UInt32.self) {
-                guard length > 0, length <= TLSTransport.largest else {
+                let isWithin = length > 0 && length <= TLSTransport.largest
+                #if MUTANT_TRANSPORT_TAKES_ANY_LENGTH  // Found by: transports tls hostile
+                    if isMutant("TRANSPORT_TAKES_ANY_LENGTH") { return }
+                #endif
+                guard isWithin else {
                     return fail(
                         "it sent a message of \(length) bytes, which is not between 1 and \(TLSTransport.largest)")
                 }

@@ -6,6 +6,7 @@
 #   Tests/link/run.sh --hostile FIRST COUNT   schedules alone, with frames that are changed on their way
 #   Tests/link/run.sh --transports [TEST…]  the conformance suite over NATS and TLS
 #   Tests/link/run.sh --figures [COUNT [BYTES [NAMES]]]   what the link core costs for each notification
+#   Tests/link/run.sh --transport-mutants [MUTANT…]   the mutants of the transports alone
 #   Tests/link/run.sh --transport-figures   each transport beside its library alone, optimized
 #   Tests/link/run.sh --mutants [MUTANT…]   the mutants alone
 #   Tests/link/run.sh --find [MUTANT…]      searches the first seed that finds each mutant
@@ -93,6 +94,35 @@ transports() {
     return "$status"
 }
 
+# Each test of the suite that must find a mutant of a transport. One build has all; the environment chooses the one that acts.
+transport_mutants() { # transport_mutants MUTANT…: all, unless some are named
+    local build=.build-relay/debug lines modules defines=(-D MUTANTS) line mutant kind test failed=0 package module
+    mapfile -t lines < <(.ci/check-mutants --list transports)
+    mapfile -t modules < <(python3 -c 'import sys; sys.path.insert(0, ".ci"); import typecheck; print(*typecheck.of_modules(sys.argv[1]), *typecheck.of_service(sys.argv[1]), sep="\n")' "$build")
+    for line in "${lines[@]}"; do defines+=(-D "${line%% *}"); done
+    package=$(basename "$PWD" | tr 'A-Z' 'a-z' | tr -c 'a-z0-9_\n' '_')
+    for module in TidingsCoding TidingsRelay; do
+        swiftc -c -wmo -Onone -package-name "$package" -module-name "$module" -D SWIFT_PACKAGE -D DEBUG -D Relay -D Service \
+            "${defines[@]}" -emit-module -emit-module-path "$work/$module.swiftmodule" -I "$work" "${modules[@]}" \
+            $(find "Sources/$module" -name '*.swift') -o "$work/$module.o"
+    done
+    sed '\,/Tidings\(Coding\|Relay\)\.build/,d' "$build/LinkTransports.product/Objects.LinkFileList" >"$work/list"
+    swiftc -emit-executable -L "$build" "@$work/list" "$work/TidingsCoding.o" "$work/TidingsRelay.o" -lnats -lstdc++ \
+        -Xlinker --defsym -Xlinker main=LinkTransports_main -o "$work/transports"
+    for line in "${lines[@]}"; do
+        read -r mutant kind test <<<"$line"
+        if [[ $# -gt 0 && " $* " != *" ${mutant#MUTANT_} "* ]]; then continue; fi
+        if TIDINGS_MUTANT=${mutant#MUTANT_} timeout -k 5 60 "$work/transports" "$kind" "$work" $((20000 + $$ % 1000 * 10)) \
+            "$test" >"$work/report" 2>&1; then
+            echo "${mutant#MUTANT_}: NOT FOUND by $kind $test"
+            failed=1
+        else
+            echo "${mutant#MUTANT_}: found: $(grep -m 1 FAILED "$work/report" | cut -c1-160 || echo "it ended")"
+        fi
+    done
+    return "$failed"
+}
+
 find_seeds() {
     local mutant arguments first
     while read -r mutant arguments; do
@@ -106,7 +136,7 @@ find_seeds() {
     done < <(.ci/check-mutants --list link)
 }
 
-if [[ ! ${1:-} =~ ^--(find|transports|figures|transport-figures)$ ]]; then build "$work/simulation" -O; fi
+if [[ ! ${1:-} =~ ^--(find|transports|figures|transport-figures|transport-mutants)$ ]]; then build "$work/simulation" -O; fi
 case ${1:-} in
     --seeds) "$work/simulation" "$2" "$3" ;;
     --hostile) "$work/simulation" --hostile "$2" "$3" ;;
@@ -115,6 +145,10 @@ case ${1:-} in
     --find) find_seeds "${@:2}" ;;
     --transports) transports debug "${@:2}" ;;
     --transport-figures) transports release figures ;;
+    --transport-mutants)
+        transports debug addresses
+        transport_mutants "${@:2}"
+        ;;
     *)
         seed=${1:-20261128} count=${2:-20000}
         # Seeds that once failed.
@@ -123,5 +157,6 @@ case ${1:-} in
         "$work/simulation" --hostile "$seed" "$((count / 4))"
         mutants
         transports debug
+        transport_mutants
         ;;
 esac

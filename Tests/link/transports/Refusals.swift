@@ -9,10 +9,19 @@ final class Events: @unchecked Sendable {
     // Sendable: `condition` guards it.
     private let condition = NSCondition()
     private var events: [LinkEvent] = []
+    private var count = 0
+
+    /// How often the transport was connected.
+    var connections: Int {
+        condition.lock()
+        defer { condition.unlock() }
+        return count
+    }
 
     func add(_ event: LinkEvent) {
         condition.lock()
         events.append(event)
+        if case .connected = event { count += 1 }
         condition.broadcast()
         condition.unlock()
     }
@@ -20,7 +29,7 @@ final class Events: @unchecked Sendable {
     /// Waits for an event that is wanted, and forgets it and those before it.
     @discardableResult
     func next<Result>(_ what: String, _ wanted: (LinkEvent) -> Result?) throws -> Result {
-        let end = Date(timeIntervalSinceNow: 20)
+        let end = Date(timeIntervalSinceNow: 10)
         condition.lock()
         defer { condition.unlock() }
         var seen = 0
@@ -225,7 +234,9 @@ private func lines(_ link: TestLink, left: String, right: String, authority: Str
         connecting.close()
         listening.close()
     }
-    return "\(try leftEvents.disconnected("")) / \(try rightEvents.disconnected(""))"
+    let both = "\(try leftEvents.disconnected("")) / \(try rightEvents.disconnected(""))"
+    try check(leftEvents.connections == 0 && rightEvents.connections == 0, "a side was connected")
+    return both
 }
 
 let tlsTests: [(String, Test)] = [
@@ -285,6 +296,7 @@ let tlsTests: [(String, Test)] = [
             // The first one's connection still works.
             _ = connecting.send([1, 2, 3])
             try left.next("message") { if case .received([1, 2, 3]) = $0 { true } else { nil } }
+            try check(second.connections == 0 && first.connections == 1, "the second one was connected")
             late.close()
             connecting.close()
             listening.close()
