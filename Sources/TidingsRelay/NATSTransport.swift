@@ -35,16 +35,30 @@
     }
 
     package final class NATSTransport: LinkTransport, @unchecked Sendable {
-        // Sendable: `state` and `opening` are locks, and the C client's functions take its own.
-        private struct State {
+        // Sendable: `state`, `publishing` and the conditions are locks, and the C client's functions take its own.
+        private struct State: @unchecked Sendable {
+            // Sendable: the C client's functions take the client's lock.
             var handle: OpaquePointer?
+            var isConnected = false
             var isClosing = false
+            /// Of a message. The client's lock may be held for seconds, so this is a copy.
+            var maximum = 0
+            var waiting: [[UInt8]] = []
+            /// Bytes that the client has not taken.
+            var bytes = 0
         }
+        /// Beyond these bytes `send` answers `.busy`.
+        private static let waitingMaximum = 4 << 20
+
         private let state = NIOLockedValueBox(State())
         private let options: NATSOptions
         private let onEvent: @Sendable (LinkEvent) -> Void
-        /// 1 while a thread opens a connection again.
-        private let opening = ConditionLock(value: 0)
+        /// 1 while a connection is opened.
+        private let opening = ConditionLock(value: 1)
+        /// 1 while there is something for the thread that publishes, 2 once it has ended.
+        private let sender = ConditionLock(value: 0)
+        /// Held while the client's functions publish.
+        private let publishing = NIOLock()
 
         /// - Parameter onEvent: called on threads of the client, also before this returns. Received messages come one
         ///   at a time.
@@ -53,9 +67,79 @@
         package init(_ options: NATSOptions, onEvent: @escaping @Sendable (LinkEvent) -> Void) throws(TransportError) {
             self.options = options
             self.onEvent = onEvent
-            let handle = try open()
-            state.withLockedValue { $0.handle = handle }
+            let handle: OpaquePointer?
+            do {
+                handle = try open()
+            } catch {
+                // Nothing to close.
+                state.withLockedValue { $0.isClosing = true }
+                throw error
+            }
+            // A client waits as long as the server takes nothing. The relay's thread does not.
+            startThread { [state, sender, publishing] in Self.publish(state, sender, publishing) }
+            begin(handle)
+        }
+
+        private func begin(_ handle: OpaquePointer?) {
+            let maximum = handle.map { tidings_nats_maximum($0) } ?? 0
+            state.withLockedValue {
+                $0.handle = handle
+                $0.maximum = maximum
+                $0.isConnected = true
+            }
             onEvent(.connected)
+            // A client that ended meanwhile is replaced only now.
+            opening.lock()
+            opening.unlock(withValue: 0)
+        }
+
+        private func connected() {
+            // On a thread of the client, which has sent its greeting to the server.
+            let maximum = state.withLockedValue { $0.handle }.map { tidings_nats_maximum($0) }
+            state.withLockedValue {
+                $0.isConnected = true
+                if let maximum { $0.maximum = maximum }
+            }
+            onEvent(.connected)
+        }
+
+        private func disconnected(_ line: String) {
+            state.withLockedValue {
+                $0.isConnected = false
+                // Frames of a session that has ended.
+                $0.waiting = []
+                $0.bytes = 0
+            }
+            onEvent(.disconnected(line))
+        }
+
+        private static func publish(
+            _ state: NIOLockedValueBox<State>, _ sender: ConditionLock<Int>, _ publishing: NIOLock
+        ) {
+            while true {
+                sender.lock(whenValue: 1)
+                sender.unlock(withValue: 0)
+                let isClosing = publishing.withLock { () -> Bool in
+                    let (handle, messages, isClosing) = state.withLockedValue { state in
+                        defer { state.waiting = [] }
+                        return (state.handle, state.waiting, state.isClosing)
+                    }
+                    guard let handle, !isClosing else { return isClosing }
+                    for message in messages {
+                        let isSent = tidings_nats_send(handle, message, message.count) == 0
+                        let goesOn = state.withLockedValue { state in
+                            state.bytes = max(0, state.bytes - message.count)
+                            return isSent && state.isConnected && !state.isClosing
+                        }
+                        // What is left belongs to a session that has ended.
+                        if !goesOn { break }
+                    }
+                    return false
+                }
+                if isClosing { break }
+            }
+            sender.lock()
+            sender.unlock(withValue: 2)
         }
 
         private func open() throws(TransportError) -> OpaquePointer? {
@@ -83,9 +167,9 @@
                     let bytes = [UInt8](UnsafeRawBufferPointer(start: bytes, count: size))
                     switch event {
                     case Int32(TIDINGS_NATS_RECEIVED): transport.onEvent(.received(bytes))
-                    case Int32(TIDINGS_NATS_CONNECTED): transport.onEvent(.connected)
+                    case Int32(TIDINGS_NATS_CONNECTED): transport.connected()
                     default:
-                        transport.onEvent(.disconnected(String(decoding: bytes, as: UTF8.self)))
+                        transport.disconnected(String(decoding: bytes, as: UTF8.self))
                         if event == Int32(TIDINGS_NATS_ENDED) { transport.openAgain() }
                     }
                 }
@@ -103,23 +187,20 @@
             #if MUTANT_TRANSPORT_STAYS_REFUSED  // Found by: transports nats again
                 if isMutant("TRANSPORT_STAYS_REFUSED") { return }
             #endif
-            opening.lock()
-            opening.unlock(withValue: 1)
             startThread { [self] in
-                let ended = state.withLockedValue { state in
-                    defer { state.handle = nil }
-                    return state.handle
-                }
+                // One at a time.
+                opening.lock(whenValue: 0)
+                opening.unlock(withValue: 1)
+                let ended = takeHandle()
                 tidings_nats_close(ended)
+                // A client that is refused at once would be replaced without a pause. `close` waits for it.
+                sleep(1)
                 while !state.withLockedValue({ $0.isClosing }) {
                     do throws(TransportError) {
-                        let handle = try open()
-                        state.withLockedValue { $0.handle = handle }
-                        onEvent(.connected)
-                        break
+                        begin(try open())
+                        return
                     } catch {
                         onEvent(.disconnected(error.message))
-                        // Not forever: `close` waits for it.
                         sleep(1)
                     }
                 }
@@ -128,30 +209,53 @@
             }
         }
 
-        deinit { close() }
-
-        package var maximum: Int { state.withLockedValue { $0.handle.map { tidings_nats_maximum($0) } ?? 0 } }
-
-        package func send(_ bytes: [UInt8]) -> LinkSending {
-            state.withLockedValue { state in
-                guard let handle = state.handle else { return .notConnected }
-                switch -tidings_nats_send(handle, bytes, bytes.count) {
-                case 0: return .sent
-                case EAGAIN: return .busy
-                default: return .notConnected
+        /// Nothing uses it any more.
+        private func takeHandle() -> OpaquePointer? {
+            publishing.withLock {
+                state.withLockedValue { state in
+                    defer {
+                        state.handle = nil
+                        state.isConnected = false
+                        state.waiting = []
+                        state.bytes = 0
+                    }
+                    return state.handle
                 }
             }
         }
 
+        deinit { close() }
+
+        package var maximum: Int { state.withLockedValue { $0.isConnected ? $0.maximum : 0 } }
+
+        package func send(_ bytes: [UInt8]) -> LinkSending {
+            state.withLockedValue { state in
+                guard state.isConnected, !state.isClosing else { return .notConnected }
+                guard state.bytes < Self.waitingMaximum else { return .busy }
+                state.waiting.append(bytes)
+                state.bytes += bytes.count
+                if state.waiting.count == 1 {
+                    // Under the lock of the state: not after `close` has begun to wait for the value 2.
+                    sender.lock()
+                    sender.unlock(withValue: 1)
+                }
+                return .sent
+            }
+        }
+
         package func close() {
-            state.withLockedValue { $0.isClosing = true }
+            let isFirst = state.withLockedValue { state in
+                defer { state.isClosing = true }
+                return !state.isClosing
+            }
+            guard isFirst else { return }
             opening.lock(whenValue: 0)
             opening.unlock()
-            let handle = state.withLockedValue { state in
-                defer { state.handle = nil }
-                return state.handle
-            }
-            tidings_nats_close(handle)
+            sender.lock()
+            sender.unlock(withValue: 1)
+            sender.lock(whenValue: 2)
+            sender.unlock()
+            tidings_nats_close(takeHandle())
         }
 
         private static func withStrings<Result>(

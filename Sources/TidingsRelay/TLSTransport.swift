@@ -22,8 +22,11 @@
         static let largest = 1 << 20
         /// Bytes that wait for the loop, and that wait for the kernel. Beyond, `send` answers `.busy`.
         private static let bufferedMaximum = 4 << 20
-        /// Connections that have not proved anything yet.
-        private static let strangersMaximum = 16
+        /// Connections that have not greeted, and those of one address: each has 5 s.
+        private static let ungreetedMaximum = 64
+        private static let ungreetedOfAddressMaximum = 4
+        /// Between two lines about connections that were refused: anyone who reaches the port can cause one.
+        private static let refusalInterval = TimeAmount.seconds(10)
         /// A connection that has sent something this recently is alive, and no new one replaces it. Beats come each second.
         private static let alive = TimeAmount.seconds(3)
 
@@ -45,6 +48,7 @@
 
         private var listener: (any Channel)?
         private var channels: [ObjectIdentifier: any Channel] = [:]
+        private var refusalToldAt: NIODeadline?
         private var current: TLSConnection?
         private var isEnding = false
         /// Attempts since the last connection.
@@ -157,7 +161,11 @@
         private func prepare(
             _ channel: any Channel, _ handler: @escaping () throws -> any ChannelHandler
         ) -> EventLoopFuture<Void> {
-            if isEnding || channels.count > Self.strangersMaximum {
+            let others = channels.values.filter { $0 !== current?.channel }
+            let address = channel.remoteAddress?.ipAddress
+            let ofAddress = others.count { $0.remoteAddress?.ipAddress == address }
+            let isFull = others.count >= Self.ungreetedMaximum || ofAddress >= Self.ungreetedOfAddressMaximum
+            if isEnding || options.isListening && isFull {
                 return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
             }
             return channel.eventLoop.makeCompletedFuture {
@@ -214,6 +222,7 @@
             current = connection
             attempts = 0
             told = nil
+            refusalToldAt = nil
             sending.withLockedValue {
                 $0.bytes = ByteBuffer()
                 $0.isConnected = true
@@ -233,6 +242,8 @@
                 end(connection, why)
                 reconnect()
             } else if options.isListening {
+                if let refusalToldAt, NIODeadline.now() - refusalToldAt < Self.refusalInterval { return }
+                refusalToldAt = .now()
                 tell("refused a connection to \(options.url) from \(connection.address): \(why)")
             } else {
                 failed(why)

@@ -31,13 +31,13 @@ typedef struct tidings_nats_options {
 // -EINVAL an option. Waits for the first attempt, 2 s at most for each server.
 int tidings_nats_open(const tidings_nats_options *options, tidings_nats **nats, char *error, size_t error_size);
 
-// Publishes. 0; -EAGAIN: the client has more than 4 MiB to send; -ENOTCONN; -EMSGSIZE. Does not wait for the server.
+// Publishes. 0; -ENOTCONN; -EMSGSIZE. Waits while the server takes nothing, at most 10 s, and then leaves it.
 int tidings_nats_send(tidings_nats *nats, const void *bytes, size_t size);
 
 // Bytes of the largest message that the server takes; 0: not connected yet.
 size_t tidings_nats_maximum(tidings_nats *nats);
 
-// Returns after the last event.
+// Returns after the last event. Waits for a `tidings_nats_send` under way.
 void tidings_nats_close(tidings_nats *nats);
 
 #endif

@@ -11,15 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-#define BUFFERED_MAX (4 << 20)       // bytes: beyond, the link waits, and the ring keeps what is to be sent
 #define PENDING_MAX (64 << 20)       // bytes that were received and not handled; more are dropped, and sent again
 #define RECONNECT_WAIT INT64_C(200)  // ms
 // ms: a server behind a cut is given up after two pings without an answer. The kernel would wait for minutes, and try
 // more and more rarely.
 #define PING_INTERVAL INT64_C(1000)
 #define PINGS_MAX 2
+// ms for one write: a server that takes nothing is left after it. `tidings_nats_send` may take that long.
+#define WRITE_DEADLINE INT64_C(10000)
 
 struct tidings_nats {
     natsConnection *connection;
@@ -28,9 +30,11 @@ struct tidings_nats {
     void (*event)(void *context, int event, const void *bytes, size_t size);
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool closing;   // by this program
-    bool closed;    // the client calls nothing any more
-    bool finished;  // the subscription has delivered its last message
+    bool opened;     // `tidings_nats_open` has succeeded: before, nothing is told
+    bool closing;    // by this program
+    bool closed;     // the client calls nothing any more
+    bool completes;  // `finished` will be set
+    bool finished;   // the subscription has delivered its last message
 };
 
 static void on_message(natsConnection *connection, natsSubscription *subscription, natsMsg *message, void *closure) {
@@ -40,10 +44,17 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
     natsMsg_Destroy(message);
 }
 
+static void tell(tidings_nats *nats, int event, const char *line) {
+    pthread_mutex_lock(&nats->lock);
+    const bool tells = nats->opened && !nats->closing;
+    pthread_mutex_unlock(&nats->lock);
+    if (tells) nats->event(nats->context, event, line, strlen(line));
+}
+
 static void on_reconnected(natsConnection *connection, void *closure) {
     (void)connection;
     tidings_nats *nats = closure;
-    nats->event(nats->context, TIDINGS_NATS_CONNECTED, "", 0);
+    tell(nats, TIDINGS_NATS_CONNECTED, "");
 }
 
 static void on_disconnected(natsConnection *connection, void *closure) {
@@ -51,7 +62,7 @@ static void on_disconnected(natsConnection *connection, void *closure) {
     const char *why = NULL;
     natsConnection_GetLastError(connection, &why);
     if (!why || !*why) why = "the connection was lost";
-    nats->event(nats->context, TIDINGS_NATS_DISCONNECTED, why, strlen(why));
+    tell(nats, TIDINGS_NATS_DISCONNECTED, why);
 }
 
 static void set(tidings_nats *nats, bool *flag) {
@@ -64,15 +75,10 @@ static void set(tidings_nats *nats, bool *flag) {
 // Also by the client itself: it gives up if a server refuses it twice for the same reason.
 static void on_closed(natsConnection *connection, void *closure) {
     tidings_nats *nats = closure;
-    pthread_mutex_lock(&nats->lock);
-    const bool closing = nats->closing;
-    pthread_mutex_unlock(&nats->lock);
-    if (!closing) {
-        const char *why = NULL;
-        natsConnection_GetLastError(connection, &why);
-        if (!why || !*why) why = "the server refuses this client";
-        nats->event(nats->context, TIDINGS_NATS_ENDED, why, strlen(why));
-    }
+    const char *why = NULL;
+    natsConnection_GetLastError(connection, &why);
+    if (!why || !*why) why = "the server refuses this client";
+    tell(nats, TIDINGS_NATS_ENDED, why);
     set(nats, &nats->closed);
 }
 
@@ -81,23 +87,25 @@ static void on_finished(void *closure) {
     set(nats, &nats->finished);
 }
 
+static const char not_permitted[] = "the server does not permit this client to use the link's subject";
+
 // A slow consumer is no error here: the link repairs what is lost. Without a handler these go to stderr.
 static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus error, void *closure) {
     (void)connection, (void)subscription;
     tidings_nats *nats = closure;
-    static const char why[] = "the server does not permit this client to use the link's subject";
-    if (error == NATS_NOT_PERMITTED) nats->event(nats->context, TIDINGS_NATS_DISCONNECTED, why, strlen(why));
+    // The connection stays, but no link can use it. A new one is made later: the server may permit it then.
+    if (error == NATS_NOT_PERMITTED) tell(nats, TIDINGS_NATS_ENDED, not_permitted);
+}
+
+// For lines: not the user and the password.
+static const char *without_user(const char *url) {
+    const char *at = strrchr(url, '@');
+    return at ? at + 1 : url;
 }
 
 static int fail(natsStatus status, const char *url, char *error, size_t error_size) {
     const char *why = nats_GetLastError(NULL);
-    // Not the user and the password.
-    const char *at = strrchr(url, '@');
-    char shown[256];
-    if (at) {
-        snprintf(shown, sizeof shown, "nats://%s", at + 1);
-        url = shown;
-    }
+    url = without_user(url);
     // The client begins with its own file and line: "(conn.c:733): ".
     const char *begin = why && *why == '(' ? strstr(why, "): ") : NULL;
     if (begin) why = begin + 3;
@@ -151,10 +159,15 @@ static int check_version(const char *url, char *error, size_t error_size) {
     if (descriptor < 0) return 0;
     char line[4096];
     size_t got = 0;
-    while (got < sizeof line - 1 && !memchr(line, '\n', got)) {
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    now = begin;
+    // 2 s in all, and not for each piece.
+    while (got < sizeof line - 1 && !memchr(line, '\n', got) && now.tv_sec - begin.tv_sec < 2) {
         const ssize_t count = recv(descriptor, line + got, sizeof line - 1 - got, 0);
         if (count <= 0) break;
         got += (size_t)count;
+        clock_gettime(CLOCK_MONOTONIC, &now);
     }
     close(descriptor);
     line[got] = 0;
@@ -193,8 +206,9 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
     if (status == NATS_OK) status = natsOptions_SetReconnectWait(options, RECONNECT_WAIT);
     if (status == NATS_OK) status = natsOptions_SetPingInterval(options, PING_INTERVAL);
     if (status == NATS_OK) status = natsOptions_SetMaxPingsOut(options, PINGS_MAX);
-    // A frame that was sent before a disconnection belongs to an earlier session: it need not be kept.
-    if (status == NATS_OK) status = natsOptions_SetReconnectBufSize(options, 0);
+    // A frame that was sent before a disconnection belongs to an earlier session: it is not kept. 0 would mean 8 MiB.
+    if (status == NATS_OK) status = natsOptions_SetReconnectBufSize(options, 1);
+    if (status == NATS_OK) status = natsOptions_SetWriteDeadline(options, WRITE_DEADLINE);
     if (status == NATS_OK) status = natsOptions_SetDisconnectedCB(options, on_disconnected, nats);
     if (status == NATS_OK) status = natsOptions_SetReconnectedCB(options, on_reconnected, nats);
     if (status == NATS_OK) status = natsOptions_SetClosedCB(options, on_closed, nats);
@@ -206,6 +220,21 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
         status = natsConnection_Subscribe(&nats->subscription, nats->connection, given->subject, on_message, nats);
     if (status == NATS_OK) status = natsSubscription_SetPendingLimits(nats->subscription, -1, PENDING_MAX);
     if (status == NATS_OK) status = natsSubscription_SetOnCompleteCB(nats->subscription, on_finished, nats);
+    if (status == NATS_OK) nats->completes = true;
+    // The server refuses a subscription before it answers a ping.
+    if (status == NATS_OK) status = natsConnection_FlushTimeout(nats->connection, 2000);
+    const char *why = NULL;
+    if (status == NATS_OK && natsConnection_GetLastError(nats->connection, &why) == NATS_NOT_PERMITTED) {
+        tidings_nats_close(nats);
+        snprintf(error, error_size, "can't connect to %s: %s", without_user(given->url), not_permitted);
+        return -EACCES;
+    }
+    if (status == NATS_OK) {
+        pthread_mutex_lock(&nats->lock);
+        nats->opened = true;
+        if (nats->closed) status = NATS_CONNECTION_CLOSED;
+        pthread_mutex_unlock(&nats->lock);
+    }
     if (status != NATS_OK) {
         const int code = fail(status, given->url, error, error_size);
         tidings_nats_close(nats);
@@ -216,12 +245,10 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
 }
 
 int tidings_nats_send(tidings_nats *nats, const void *bytes, size_t size) {
-    if (natsConnection_Buffered(nats->connection) > BUFFERED_MAX) return -EAGAIN;
     switch (
         natsConnection_Publish(nats->connection, natsSubscription_GetSubject(nats->subscription), bytes, (int)size)) {
         case NATS_OK: return 0;
         case NATS_MAX_PAYLOAD: return -EMSGSIZE;
-        case NATS_INSUFFICIENT_BUFFER: return -EAGAIN;
         default: return -ENOTCONN;
     }
 }
@@ -237,7 +264,7 @@ void tidings_nats_close(tidings_nats *nats) {
     if (nats->subscription) natsSubscription_Unsubscribe(nats->subscription);
     if (nats->connection) natsConnection_Close(nats->connection);
     pthread_mutex_lock(&nats->lock);
-    while ((nats->connection && !nats->closed) || (nats->subscription && !nats->finished))
+    while ((nats->connection && !nats->closed) || (nats->completes && !nats->finished))
         pthread_cond_wait(&nats->changed, &nats->lock);
     pthread_mutex_unlock(&nats->lock);
     natsSubscription_Destroy(nats->subscription);

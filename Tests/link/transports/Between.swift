@@ -42,6 +42,10 @@ final class Between: @unchecked Sendable {
         }
     }
 
+    func send(_ signal: Int32) {
+        if let process { Glibc.kill(process.processIdentifier, signal) }
+    }
+
     func kill() {
         guard let process else { return }
         Glibc.kill(process.processIdentifier, SIGKILL)

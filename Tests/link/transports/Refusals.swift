@@ -162,15 +162,48 @@ let natsTests: [(String, Test)] = [
     (
         "permissions",
         { link in
-            try withServer(
-                link, "authorization { users: [{ user: a, password: b, permissions: { subscribe: \"x\" } }] }"
-            ) {
-                let events = Events()
-                let transport = try link.nats("nats://a:b@127.0.0.1:\(link.port + 2)") { events.add($0) }
-                let line = try events.disconnected("permit")
-                transport.close()
-                return line
+            func permits(_ what: String) -> String {
+                "authorization { users: [{ user: a, password: b, permissions: { \(what) } }] }"
             }
+            let url = "nats://a:b@127.0.0.1:\(link.port + 2)"
+            let refused = try withServer(link, permits("subscribe: x")) { try refusal { try link.nats(url) } }
+            try expect(refused, "permit")
+            // It may not publish, and later it may.
+            let events = Events()
+            let transport = try withServer(link, permits("publish: { deny: \">\" }")) {
+                let transport = try link.nats(url) { events.add($0) }
+                _ = transport.send([1])
+                _ = try events.disconnected("permit")
+                return transport
+            }
+            try withServer(link, permits("")) { try events.connected() }
+            transport.close()
+            return "\(refused); permitted later, it connects"
+        }
+    ),
+    (
+        "stopped",
+        { link in
+            // The server takes nothing: `send` answers "not now", and does not wait.
+            let server = Between(natsServer(), ["-a", "127.0.0.1", "-p", "\(link.port + 2)"], port: link.port + 2)
+            try server.start()
+            defer { server.kill() }
+            let events = Events()
+            let transport = try link.nats { events.add($0) }
+            try events.connected()
+            server.send(SIGSTOP)
+            let message = [UInt8](repeating: 1, count: 1 << 16)
+            var sent = 0
+            sending: while true {
+                switch transport.send(message) {
+                case .sent: sent += 1
+                case .busy: break sending
+                case .notConnected: throw Failed(line: "it waited until the connection was lost")
+                }
+            }
+            server.send(SIGCONT)
+            transport.close()
+            return "not now, after \(sent) messages of 64 KiB"
         }
     ),
     (
