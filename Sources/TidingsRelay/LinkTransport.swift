@@ -30,10 +30,8 @@ package struct TransportError: Error, Hashable, Sendable {
     package var message: String
 }
 
-#if TIDINGS_SIMULATED || canImport(TidingsLink)
-    #if canImport(TidingsLink)
-        package import TidingsLink
-    #endif
+#if Relay
+    package import TidingsLink
 
     /// Frames over a transport: as bytes, and in parts if they are too large for it.
     package struct LinkPort: Sendable {
@@ -47,7 +45,7 @@ package struct TransportError: Error, Hashable, Sendable {
         package init(transport: any LinkTransport, limits: LinkLimits) {
             self.transport = transport
             self.limits = limits
-            joiner = FrameJoiner(limit: limits.payload + limits.batchBytes + 4096)
+            joiner = FrameJoiner(limit: RelayLane.frameLimit(limits))
         }
 
         /// Call it at each connection: the maximum may have changed.
@@ -62,6 +60,8 @@ package struct TransportError: Error, Hashable, Sendable {
             kept = splitter!.parts(of: FrameCoding.encode(frame))
             return resume()
         }
+
+        package var isWritable: Bool { kept.isEmpty }
 
         /// Sends what was kept, if there is anything.
         package mutating func resume() -> LinkSending {

@@ -6,6 +6,7 @@
     #endif
     internal import Glibc
     internal import NIOConcurrencyHelpers
+    internal import NIOCore
 
     #if MUTANTS
         import TidingsCoding
@@ -43,6 +44,11 @@
             var isClosing = false
             /// Of a message. The client's lock may be held for seconds, so this is a copy.
             var maximum = 0
+            /// The client has ended, and another one is made.
+            var isReplacing = false
+            var openedAt = NIODeadline.now()
+            /// Seconds before another client is made. It grows if clients end soon.
+            var pause = 1
             var waiting: [[UInt8]] = []
             /// Bytes that the client has not taken.
             var bytes = 0
@@ -55,8 +61,10 @@
         private let onEvent: @Sendable (LinkEvent) -> Void
         /// 1 while a connection is opened.
         private let opening = ConditionLock(value: 1)
-        /// 1 while there is something for the thread that publishes, 2 once it has ended.
+        /// 1 while there is something for the thread that publishes.
         private let sender = ConditionLock(value: 0)
+        /// 1 once that thread has ended.
+        private let senderEnd = ConditionLock(value: 0)
         /// Held while the client's functions publish.
         private let publishing = NIOLock()
 
@@ -76,7 +84,11 @@
                 throw error
             }
             // A client waits as long as the server takes nothing. The relay's thread does not.
-            startThread { [state, sender, publishing] in Self.publish(state, sender, publishing) }
+            startThread { [state, sender, senderEnd, publishing, weak self] in
+                Self.publish(state, sender, publishing) { self?.sentTooLarge() }
+                senderEnd.lock()
+                senderEnd.unlock(withValue: 1)
+            }
             begin(handle)
         }
 
@@ -86,6 +98,8 @@
                 $0.handle = handle
                 $0.maximum = maximum
                 $0.isConnected = true
+                $0.isReplacing = false
+                $0.openedAt = .now()
             }
             onEvent(.connected)
             // A client that ended meanwhile is replaced only now.
@@ -113,33 +127,36 @@
             onEvent(.disconnected(line))
         }
 
+        /// The server takes less than it did: frames must be split anew.
+        private func sentTooLarge() {
+            disconnected("the server takes smaller messages now")
+            openAgain()
+        }
+
         private static func publish(
-            _ state: NIOLockedValueBox<State>, _ sender: ConditionLock<Int>, _ publishing: NIOLock
+            _ state: NIOLockedValueBox<State>, _ sender: ConditionLock<Int>, _ publishing: NIOLock,
+            onTooLarge: () -> Void
         ) {
             while true {
                 sender.lock(whenValue: 1)
                 sender.unlock(withValue: 0)
+                var result: Int32 = 0
                 let isClosing = publishing.withLock { () -> Bool in
                     let (handle, messages, isClosing) = state.withLockedValue { state in
                         defer { state.waiting = [] }
                         return (state.handle, state.waiting, state.isClosing)
                     }
-                    guard let handle, !isClosing else { return isClosing }
                     for message in messages {
-                        let isSent = tidings_nats_send(handle, message, message.count) == 0
-                        let goesOn = state.withLockedValue { state in
-                            state.bytes = max(0, state.bytes - message.count)
-                            return isSent && state.isConnected && !state.isClosing
-                        }
-                        // What is left belongs to a session that has ended.
-                        if !goesOn { break }
+                        // What is left after a failure belongs to a session that has ended.
+                        let goesOn = state.withLockedValue { $0.isConnected && !$0.isClosing } && result == 0
+                        if let handle, goesOn { result = tidings_nats_send(handle, message, message.count) }
+                        state.withLockedValue { $0.bytes = max(0, $0.bytes - message.count) }
                     }
-                    return false
+                    return isClosing
                 }
-                if isClosing { break }
+                if isClosing { return }
+                if result == -EMSGSIZE { onTooLarge() }
             }
-            sender.lock()
-            sender.unlock(withValue: 2)
         }
 
         private func open() throws(TransportError) -> OpaquePointer? {
@@ -187,26 +204,40 @@
             #if MUTANT_TRANSPORT_STAYS_REFUSED  // Found by: transports nats again
                 if isMutant("TRANSPORT_STAYS_REFUSED") { return }
             #endif
+            let isFirst = state.withLockedValue { state in
+                if state.isReplacing || state.isClosing { return false }
+                state.isReplacing = true
+                let hasLasted = NIODeadline.now() - state.openedAt > .seconds(5)
+                state.pause = hasLasted ? 1 : min(30, 2 * state.pause)
+                return true
+            }
+            guard isFirst else { return }
             startThread { [self] in
-                // One at a time.
+                // Not before the client that ended was begun.
                 opening.lock(whenValue: 0)
                 opening.unlock(withValue: 1)
-                let ended = takeHandle()
-                tidings_nats_close(ended)
-                // A client that is refused at once would be replaced without a pause. `close` waits for it.
-                sleep(1)
-                while !state.withLockedValue({ $0.isClosing }) {
+                tidings_nats_close(takeHandle())
+                while sleepUnlessClosing() {
                     do throws(TransportError) {
                         begin(try open())
                         return
                     } catch {
                         onEvent(.disconnected(error.message))
-                        sleep(1)
                     }
                 }
                 opening.lock()
                 opening.unlock(withValue: 0)
             }
+        }
+
+        /// False: `close` waits.
+        private func sleepUnlessClosing() -> Bool {
+            let end = NIODeadline.now() + .seconds(Int64(state.withLockedValue { $0.pause }))
+            while NIODeadline.now() < end {
+                if state.withLockedValue({ $0.isClosing }) { return false }
+                usleep(50_000)
+            }
+            return !state.withLockedValue { $0.isClosing }
         }
 
         /// Nothing uses it any more.
@@ -235,7 +266,6 @@
                 state.waiting.append(bytes)
                 state.bytes += bytes.count
                 if state.waiting.count == 1 {
-                    // Under the lock of the state: not after `close` has begun to wait for the value 2.
                     sender.lock()
                     sender.unlock(withValue: 1)
                 }
@@ -253,8 +283,8 @@
             opening.unlock()
             sender.lock()
             sender.unlock(withValue: 1)
-            sender.lock(whenValue: 2)
-            sender.unlock()
+            senderEnd.lock(whenValue: 1)
+            senderEnd.unlock()
             tidings_nats_close(takeHandle())
         }
 

@@ -195,7 +195,7 @@
         }
 
         /// Accounts and lists of names take more than the payloads of a center with small ones.
-        private static func frameLimit(_ limits: LinkLimits) -> Int {
+        static func frameLimit(_ limits: LinkLimits) -> Int {
             max(limits.payload, 4 << 20) + limits.batchBytes + 4096
         }
 

@@ -26,9 +26,9 @@ typedef struct tidings_nats_options {
     void (*event)(void *context, int event, const void *bytes, size_t size);
 } tidings_nats_options;
 
-// Connects, or begins to try. 0, or a negative errno with a line in `error`: -EACCES the server refuses this client,
-// -ECONNREFUSED there is no server, -EPROTO it is older than 2.9,
-// -EINVAL an option. Waits for the first attempt, 2 s at most for each server.
+// Connects. 0, or a negative errno with a line in `error`: -EACCES the server refuses this client, or the subject,
+// -ECONNREFUSED there is no server, -EPROTO it is older than 2.9, -EINVAL an option. It may take 2 s for each address,
+// and 6 s more for a server that answers late.
 int tidings_nats_open(const tidings_nats_options *options, tidings_nats **nats, char *error, size_t error_size);
 
 // Publishes. 0; -ENOTCONN; -EMSGSIZE. Waits while the server takes nothing, at most 10 s, and then leaves it.

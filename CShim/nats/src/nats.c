@@ -31,6 +31,7 @@ struct tidings_nats {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool opened;     // `tidings_nats_open` has succeeded: before, nothing is told
+    bool ended;      // TIDINGS_NATS_ENDED was told: nothing is told after it
     bool closing;    // by this program
     bool closed;     // the client calls nothing any more
     bool completes;  // `finished` will be set
@@ -46,7 +47,8 @@ static void on_message(natsConnection *connection, natsSubscription *subscriptio
 
 static void tell(tidings_nats *nats, int event, const char *line) {
     pthread_mutex_lock(&nats->lock);
-    const bool tells = nats->opened && !nats->closing;
+    const bool tells = nats->opened && !nats->closing && !nats->ended;
+    nats->ended = nats->ended || (tells && event == TIDINGS_NATS_ENDED);
     pthread_mutex_unlock(&nats->lock);
     if (tells) nats->event(nats->context, event, line, strlen(line));
 }

@@ -136,7 +136,11 @@ final class Host: @unchecked Sendable {
             events.removeAll(keepingCapacity: true)
             center.read(&core!, date: 0, ownAreRead: false)
             var isBusy = false
-            if case .busy = port!.resume() { isBusy = true } else { core!.setWritable(true, link: 0) }
+            // As the relay's driver does.
+            if !port!.isWritable {
+                isBusy = port!.resume() == .busy
+                core!.setWritable(port!.isWritable, link: 0)
+            }
             while events.isEmpty, let output = core!.next(center) {
                 switch output {
                 case .store(let checkpoint):
@@ -153,10 +157,8 @@ final class Host: @unchecked Sendable {
                     if arrived % 256 == 0 { condition.broadcast() }
                 case .send(_, let frame):
                     frames += 1
-                    if case .busy = port!.send(frame) {
-                        core!.setWritable(false, link: 0)
-                        isBusy = true
-                    }
+                    isBusy = port!.send(frame) == .busy
+                    core!.setWritable(port!.isWritable, link: 0)
                 }
             }
             condition.broadcast()
