@@ -13,8 +13,8 @@
 #include <linux/if_tun.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
