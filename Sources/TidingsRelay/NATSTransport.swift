@@ -98,7 +98,6 @@
                 $0.handle = handle
                 $0.maximum = maximum
                 $0.isConnected = true
-                $0.isReplacing = false
                 $0.openedAt = .now()
             }
             onEvent(.connected)
@@ -218,6 +217,8 @@
                 opening.unlock(withValue: 1)
                 tidings_nats_close(takeHandle())
                 while sleepUnlessClosing() {
+                    // The end of the new client counts from its first moment. Its thread waits for `opening`.
+                    state.withLockedValue { $0.isReplacing = false }
                     do throws(TransportError) {
                         begin(try open())
                         return

@@ -96,7 +96,7 @@ transports() {
 
 # Each test of the suite that must find a mutant of a transport. One build has all; the environment chooses the one that acts.
 transport_mutants() { # transport_mutants MUTANT…: all, unless some are named
-    local build=.build-relay/debug lines modules defines=(-D MUTANTS) line mutant kind test failed=0 package module
+    local build=.build-service/debug lines modules defines=(-D MUTANTS) line mutant kind test failed=0 package module
     mapfile -t lines < <(.ci/check-mutants --list transports)
     mapfile -t modules < <(python3 -c 'import sys; sys.path.insert(0, ".ci"); import typecheck; print(*typecheck.of_modules(sys.argv[1]), *typecheck.of_service(sys.argv[1]), sep="\n")' "$build")
     for line in "${lines[@]}"; do defines+=(-D "${line%% *}"); done
