@@ -113,6 +113,10 @@ struct Link: Sendable {
     /// The place before which all must have been handled for the answer that waits; .max: none waits.
     var pendingPlace = UInt64.max
     var needsComparison = false
+    /// Values that have arrived, also after this relay has given them up.
+    var answers = Queue<Item>()
+    /// Bytes of these.
+    var answerBytes = 0
     /// What this relay has posted of this peer's items is unknown until a first comparison (invariant C3).
     var isUncertain = false
     /// The peer's generation as of the latest beat, and of the latest comparison.
@@ -190,10 +194,6 @@ struct Link: Sendable {
         var isBehind = false
         /// Values that the peer has in a newer version, and that have not arrived, by the number of the name.
         var wanted: [Int: Version] = [:]
-        /// Those that have arrived.
-        var answers = Queue<Item>()
-        /// Bytes of these.
-        var answerBytes = 0
         /// A value has arrived since the question.
         var hasProgress = false
         /// The account to continue with once all of these were decided; 0: none.
@@ -218,6 +218,8 @@ struct Link: Sendable {
         gapSince = nil
         isOverflown = false
         comparison = nil
+        answers.removeAll()
+        answerBytes = 0
         pendingPlace = .max
         compareAgainAt = .max
         isEstablished = false
@@ -262,7 +264,7 @@ struct Link: Sendable {
 
     mutating func isSending() -> Bool { isEstablished && isWritable && peerRound != 0 }
 
-    mutating func hasAnswers() -> Bool { comparison?.answers.isEmpty == false }
+    mutating func hasAnswers() -> Bool { !answers.isEmpty }
 
     /// Values or items wait to be posted.
     mutating func hasWork(_ now: UInt64) -> Bool {

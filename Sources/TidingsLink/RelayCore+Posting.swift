@@ -18,12 +18,12 @@ extension RelayCore {
             links[done.link].removeFromInbox(limits, isCounted: true)
             links[done.link].didHandle()
         }
-        if done.isRetained, let version = relayed.version {
-            ahead[done.name, default: []].append((position, version))
-        }
         links[done.link].figures.posted += 1
         // A damaged center can give any position. The index must rise.
         guard position >= cursor, position > ownPosts.last?.position ?? 0 || ownPosts.isEmpty else { return }
+        if done.isRetained, let version = relayed.version {
+            ahead[done.name, default: []].append((position, version))
+        }
         ownPosts.append(
             OwnPost(
                 position: position, sequence: relayed.sequence, count: relayed.count, version: relayed.version,

@@ -18,8 +18,13 @@ extension RelayCore {
         didRead()
     }
 
-    /// The oldest position in the ring, now and then: a checkpoint must be younger.
-    package mutating func ringBegins(at position: UInt64) { oldest = max(oldest, min(position, cursor)) }
+    /// The oldest position in the ring, and the next one, now and then. A ring of large payloads holds fewer
+    /// notifications than it has slots. A checkpoint must be younger.
+    ///
+    /// - Parameter end: `nil`: where the relay reads.
+    package mutating func ringBegins(at oldest: UInt64, end: UInt64? = nil) {
+        reach = oldest == 0 ? slots : min(slots, max((end ?? cursor).reduced(by: oldest), 64))
+    }
 
     /// Everything before this position has been read, or is for no link, or was posted by this relay.
     package mutating func readThrough(_ end: UInt64) {
@@ -44,8 +49,6 @@ extension RelayCore {
 
     private mutating func didRead() {
         index.remove(before: cursor.reduced(by: slots))
-        // A ring of large payloads reaches less far back than its slots.
-        let reach = oldest == 0 ? slots : min(slots, cursor.reduced(by: oldest))
         if cursor - storedAt > min(reach / 2, max(reach / 4, UInt64(accounts.count))) { needsCheckpoint = true }
     }
 

@@ -137,7 +137,7 @@ extension RelayCore {
         else { return }
         links[link].comparison?.pending = accounts
         links[link].pendingPlace = comparison.isFirst ? 0 : accounts.place
-        #if MUTANT_COMPARISON_NEEDS_PAUSE  // Found by: link 2
+        #if MUTANT_COMPARISON_NEEDS_PAUSE  // Found by: link 4
             if !comparison.isFirst, links[link].handled < accounts.place {
                 links[link].comparison?.pending = nil
                 links[link].pendingPlace = .max
@@ -238,7 +238,7 @@ extension RelayCore {
 
     /// Continues once no value is wanted.
     mutating func goOnComparing(_ link: Int) {
-        guard let comparison = links[link].comparison, comparison.wanted.isEmpty, comparison.answers.isEmpty,
+        guard let comparison = links[link].comparison, comparison.wanted.isEmpty, links[link].answers.isEmpty,
             comparison.askedAt == nil
         else { return }
         if !comparison.isLast {
@@ -259,7 +259,7 @@ extension RelayCore {
         allOriginsAreKnown(link)
         links[link].beginRound()
         links[link].needsComparison = true
-        #if !MUTANT_BEGINNING_NOT_STORED  // Found by: link 5
+        #if !MUTANT_BEGINNING_NOT_STORED  // Found by: link 7
             needsCheckpoint = true
         #endif
     }
@@ -269,22 +269,27 @@ extension RelayCore {
         for origin in origins.indices where origin > 0 { origins[origin].setKnown(in: links[link].group) }
     }
 
-    /// A retained value that this relay has asked for.
+    /// A retained value that this relay has asked for, perhaps a while ago. Invariants V3 and V4 decide when it is taken.
     mutating func takeValue(_ item: Item, _ link: Int) {
-        guard let name = names.number(of: item.mark.name), let wanted = links[link].comparison?.wanted[name],
-            let version = item.version, version >= wanted, version.incarnation == item.mark.origin.incarnation,
-            item.content.payloadCount <= limits.payload,
+        guard let name = names.number(of: item.mark.name), let version = item.version,
+            version.incarnation == item.mark.origin.incarnation,
+            links[link].configuration.accepts.matches(item.mark.name), links[link].configuration.retained,
+            isNewer(version, name: name),
             // Beyond, the value is asked for again.
-            links[link].comparison?.answerBytes ?? 0 < limits.inboxBytes
+            item.content.payloadCount <= limits.payload, links[link].answerBytes < limits.inboxBytes
         else { return }
-        links[link].comparison?.answerBytes += item.content.payloadCount
+        links[link].answers.append(item)
+        links[link].answerBytes += item.content.payloadCount + Self.valueOverhead
+        guard let wanted = links[link].comparison?.wanted[name], version >= wanted else { return }
         links[link].comparison?.wanted[name] = nil
-        links[link].comparison?.answers.append(item)
         // The peer is sending: no question is repeated meanwhile.
         links[link].comparison?.askedAt = now
         links[link].comparison?.tries = 0
         links[link].comparison?.hasProgress = true
     }
+
+    /// Bytes of a waiting value beside its payload, about.
+    private static let valueOverhead = 512
 
     /// The peer has sent the values that it has. The others are asked for once more, and then later.
     mutating func allWereSent(_ number: UInt32, _ link: Int) {
@@ -309,11 +314,11 @@ extension RelayCore {
 
     /// Decides about one of the values that have arrived.
     mutating func takeAnswer(_ link: Int) -> Post? {
-        guard let item = links[link].comparison?.answers.first else { return nil }
+        guard let item = links[link].answers.first else { return nil }
         let (number, known) = (originNumber(of: item.mark.origin, link), names.number(of: item.mark.name))
         if needsCheckpoint { return nil }
-        links[link].comparison?.answers.removeFirst()
-        links[link].comparison?.answerBytes -= item.content.payloadCount
+        links[link].answers.removeFirst()
+        links[link].answerBytes -= item.content.payloadCount + Self.valueOverhead
         if links[link].comparison?.wanted.isEmpty == true { links[link].comparison?.askedAt = nil }
         defer { goOnComparing(link) }
         guard let version = item.version, let name = known, let origin = number else { return nil }

@@ -71,7 +71,7 @@ extension RelayCore {
             var earliest = min(link.greetAt, link.heardAt + self.limits.silence + 1)
             guard link.isEstablished else { return earliest }
             earliest = min(earliest, link.beatAt, link.acknowledgeAt, link.compareAgainAt)
-            if link.postsHeldUntil > self.now, !link.inbox.isEmpty || link.comparison?.answers.isEmpty == false {
+            if link.postsHeldUntil > self.now, !link.inbox.isEmpty || !link.answers.isEmpty {
                 earliest = min(earliest, link.postsHeldUntil)
             }
             if !link.isRoundHeard { earliest = min(earliest, link.beatSentAt + self.limits.repeatAfter) }
@@ -80,7 +80,7 @@ extension RelayCore {
             }
             if let since = link.gapSince { earliest = min(earliest, since + self.limits.repeatAfter) }
             if let comparison = link.comparison {
-                if comparison.pending == nil, comparison.answers.isEmpty {
+                if comparison.pending == nil, link.answers.isEmpty {
                     earliest = min(
                         earliest, comparison.askedAt.map { $0 + self.limits.wait(afterTry: comparison.tries) } ?? 0)
                 }
@@ -140,7 +140,7 @@ extension RelayCore {
             links[link].needsComparison = false
             links[link].comparison = Link.Comparison(isFirst: false)
         }
-        guard let comparison = links[link].comparison, comparison.answers.isEmpty, comparison.pending == nil
+        guard let comparison = links[link].comparison, links[link].answers.isEmpty, comparison.pending == nil
         else { return nil }
         if let askedAt = comparison.askedAt, now < askedAt + limits.wait(afterTry: comparison.tries) { return nil }
         if !comparison.wanted.isEmpty {

@@ -39,8 +39,8 @@ package struct RelayCore: Sendable {
     var needsCheckpoint = false
     var isStoring = false
     var storedAt: UInt64
-    /// In the ring, as the driver told last.
-    var oldest: UInt64 = 0
+    /// How many notifications the ring holds, as the driver told last.
+    var reach: UInt64
 
     struct Group: Hashable, Sendable {
         var sends: NameList
@@ -84,6 +84,7 @@ package struct RelayCore: Sendable {
     ) {
         self.limits = limits
         self.slots = slots
+        reach = slots
         log = ContentLog(capacity: limits.log)
         self.links = links.map(Link.init)
         origins = [OriginRecord(origin: center)]
@@ -123,6 +124,12 @@ package struct RelayCore: Sendable {
                 version: value.version, position: value.position, origin: origin)
         }
         places = checkpoint.places.filter { place in links.contains { $0.name == place.link } }
+        // What peers have begun before counts towards their shares.
+        let foreign = (0..<names.count).count { accounts.number(origin: 0, name: $0) == nil }
+        for link in self.links.indices {
+            self.links[link].namesBegun = foreign / links.count
+            self.links[link].originsBegun = (origins.count - 1) / links.count
+        }
         for link in self.links.indices {
             #if !MUTANT_UNCERTAINTY_FORGOTTEN  // Found by: link 46430
                 self.links[link].isUncertain = checkpoint.uncertain.contains(self.links[link].configuration.name)
@@ -152,7 +159,7 @@ package struct RelayCore: Sendable {
     }
 
     mutating func raiseFloor(_ origin: Int, _ name: Int, _ account: Account) {
-        #if !MUTANT_ORDER_FORGOTTEN_AT_RESTART  // Found by: link 18
+        #if !MUTANT_ORDER_FORGOTTEN_AT_RESTART  // Found by: link 7
             guard origin != 0, account.count > account.base, let number = accounts.number(origin: origin, name: name)
             else { return }
             accounts.records[number].floor = max(accounts.records[number].floor, account.sequence)
