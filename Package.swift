@@ -282,19 +282,6 @@ let package = Package(
             exclude: ["README.md"],
             cSettings: [.define("_GNU_SOURCE")] + cWarnings
         ),
-        // The conformance suite of transports: `Tests/link/run.sh --transports` builds and runs it.
-        .executableTarget(
-            name: "LinkTransports",
-            dependencies: ["CTidingsNATS", "TidingsLink", "TidingsRelay"] + nio,
-            path: "Tests/link",
-            exclude: [
-                "README.md", "Schedule.swift", "Trace.swift", "certificates.sh", "credentials.py", "figures", "found",
-                "main.swift",
-                "run.sh",
-            ],
-            sources: ["Center.swift", "transports"],
-            swiftSettings: swiftSettings
-        ),
         // Programs whose instructions Benchmarks/Regressions/count counts. They are in this package so that they are
         // built as a package that uses the library builds them.
         .target(
@@ -441,6 +428,19 @@ if Context.environment["TIDINGS_SERVICE_ALONE"] != nil {
         "CTidingsExtensions", "TidingsExtensions", "CTidingsBench", "CTidingsNATS", "TidingsLink", "TidingsRelay",
         "tidings", "LinkTransports",
     ]
+    // The conformance suite of transports. Here, because it can't be built without the trait.
+    package.targets.append(
+        .executableTarget(
+            name: "LinkTransports",
+            dependencies: ["CTidingsNATS", "TidingsLink", "TidingsRelay"] + nio,
+            path: "Tests/link",
+            exclude: [
+                "README.md", "Schedule.swift", "Trace.swift", "certificates.sh", "credentials.py", "figures", "found",
+                "main.swift", "run.sh",
+            ],
+            sources: ["Center.swift", "transports"],
+            swiftSettings: swiftSettings
+        ))
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }
 }

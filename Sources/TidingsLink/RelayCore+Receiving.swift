@@ -269,7 +269,7 @@ extension RelayCore {
         for origin in origins.indices where origin > 0 { origins[origin].setKnown(in: links[link].group) }
     }
 
-    /// A retained value that this relay has asked for, perhaps a while ago. Invariants V3 and V4 decide when it is taken.
+    /// A retained value that this relay has asked for, perhaps a while ago. V3 and V4 decide when it is taken.
     mutating func takeValue(_ item: Item, _ link: Int) {
         guard let name = names.number(of: item.mark.name), let version = item.version,
             version.incarnation == item.mark.origin.incarnation,

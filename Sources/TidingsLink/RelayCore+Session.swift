@@ -117,8 +117,8 @@ extension RelayCore {
         links[link].troubleAt = max(now, 1)
     }
 
-    /// A link with the lists of another one is in its group. Otherwise it begins one. What the relay before this one has
-    /// posted, of names that the group accepts, stands for the highest position of the group.
+    /// A link with the lists of another one is in its group. Otherwise it begins one. What the relay before this one
+    /// has posted, of names that the group accepts, stands for the highest position of the group.
     private mutating func joinGroup(_ link: Int, _ lists: Group) {
         guard links[link].lists != lists else { return }
         links[link].lists = lists

@@ -18,13 +18,6 @@ kind=
 case ${1:-} in --scenes | --mutants | --hosts) kind=$1; shift ;; esac
 
 options=(--traits Relay --scratch-path .build-service -Xswiftc -gline-tables-only)
-if [[ -z $kind ]]; then
-    unasked=$(swift package show-dependencies --format flatlist)
-    if grep -Eqi 'swift-(nio|nio-ssl|service-lifecycle|log|metrics)' <<<"$unasked"; then
-        echo "a library of the relay is a dependency without the trait Relay"
-        exit 1
-    fi
-fi
 export TIDINGS_SERVICE_ALONE=1
 .ci/line-by-line swift build "${options[@]}" --product tidings
 build=$(swift build "${options[@]}" --show-bin-path)
