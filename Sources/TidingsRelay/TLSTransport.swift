@@ -25,10 +25,10 @@
         /// Connections that have not greeted, and those of one address: each has 5 s.
         private static let ungreetedMaximum = 64
         private static let ungreetedOfAddressMaximum = 4
-        /// Between two lines about connections that were refused: any program that reaches the port can cause one.
+        /// Between two lines about refused connections: every host that reaches the port can cause one.
         private static let refusalInterval = TimeAmount.seconds(10)
-        /// A connection that has sent something this recently is alive, and no new one replaces it. Beats come each
-        /// second.
+        /// A connection that has sent something this recently is alive, and no new one replaces it. A peer sends a beat
+        /// each second.
         private static let alive = TimeAmount.seconds(3)
 
         private struct Sending {

@@ -132,7 +132,8 @@ let commonTests: [(String, Test)] = [
                 counted + account.lost == account.count && account.lostUnsure == 0, "\(counted) arrived, \(account)")
             left.stop()
             right.stop()
-            return "8 cuts: \(account.count) posted, \(counted) arrived, \(account.lost) counted as lost"
+            return
+                "8 kills of what is between: \(account.count) posted, \(counted) arrived, \(account.lost) lost"
         }
     ),
     (
