@@ -9,8 +9,8 @@
 //     body:  format 1, pid 4, uid 4, posted at 8, bytes of the subject 1, bytes of the payload, subject, payload
 //
 // The flags say which of these fields an item has. A slot stands for an account of the sender. The first item of a
-// round that uses a slot defines it. A later item defines it again if it stands for another account, base or unsure from then
-// on. The receiver applies definitions in the order of items, when it takes them out of its inbox.
+// round that uses a slot defines it. A later item defines it again if it stands for another account, base or unsure
+// from then on. The receiver applies definitions in the order of items, when it takes them out of its inbox.
 
 enum ItemFlags {
     static let defines: UInt8 = 1
