@@ -208,7 +208,7 @@ extension RelayCore {
             ownPosts.removeFirst()
             cursor = post.position + 1
             add(post)
-            #if !MUTANT_OWN_POSTS_COUNT_AS_LOST  // Found by: link 18
+            #if !MUTANT_OWN_POSTS_COUNT_AS_LOST  // Found by: link 2
                 counts[Int(post.name)] = counts[Int(post.name)]?.reduced(by: 1)
             #endif
         }

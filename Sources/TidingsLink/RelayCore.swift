@@ -141,7 +141,7 @@ package struct RelayCore: Sendable {
     /// Invariant C3: counts go on above all that may have been used, and every peer is compared before items arrive.
     private mutating func becomeUncertain(_ oldest: UInt64) {
         let unknown = oldest - cursor
-        #if !MUTANT_UNKNOWN_COUNTS_REUSED  // Found by: link 8347
+        #if !MUTANT_UNKNOWN_COUNTS_REUSED  // Found by: link 2379
             for number in 0..<accounts.count where accounts.records[number].origin == 0 {
                 accounts[number].count = accounts[number].count.adding(unknown)
                 accounts[number].unsure = accounts[number].count
@@ -149,7 +149,7 @@ package struct RelayCore: Sendable {
             }
             ownBase = ownBase.adding(unknown)
         #endif
-        #if !MUTANT_UNCERTAIN_PLACES_KEPT  // Found by: link 193
+        #if !MUTANT_UNCERTAIN_PLACES_KEPT  // Found by: link 50
             places = []
         #endif
         for link in links.indices { links[link].isUncertain = true }
