@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The link core of the relay, simulated (README.md), and its mutants: deliberate mistakes, each of which a kept seed finds.
 #
-#   Tests/link/run.sh [SEED [COUNT]]        what CI runs: the kept seeds, COUNT schedules (20,000) from SEED on, the mutants
+#   Tests/link/run.sh [SEED [COUNT]]        what CI runs: the kept seeds, COUNT schedules (8,000) from SEED on, the mutants
 #   Tests/link/run.sh --seeds FIRST COUNT   schedules alone
 #   Tests/link/run.sh --hostile FIRST COUNT   schedules alone, with frames that are changed on their way
 #   Tests/link/run.sh --transports [TEST…]  the conformance suite over NATS and TLS
@@ -96,7 +96,8 @@ transports() {
 
 # Each test of the suite that must find a mutant of a transport. One build has all; the environment chooses the one that acts.
 transport_mutants() { # transport_mutants MUTANT…: all, unless some are named
-    local build=.build-service/debug lines modules defines=(-D MUTANTS) line mutant kind test failed=0 package module
+    local build lines modules defines=(-D MUTANTS) line mutant kind test failed=0 package module
+    build=$(readlink -f .build-service/debug) # the path that the modules were built with
     mapfile -t lines < <(.ci/check-mutants --list transports)
     mapfile -t modules < <(python3 -c 'import sys; sys.path.insert(0, ".ci"); import typecheck; print(*typecheck.of_modules(sys.argv[1]), *typecheck.of_service(sys.argv[1]), sep="\n")' "$build")
     for line in "${lines[@]}"; do defines+=(-D "${line%% *}"); done
@@ -150,7 +151,7 @@ case ${1:-} in
         transport_mutants "${@:2}"
         ;;
     *)
-        seed=${1:-20261128} count=${2:-20000}
+        seed=${1:-20261128} count=${2:-8000}
         # Seeds that once failed.
         while read -r kept; do "$work/simulation" "$kept" 1 >"$work/report" || { cat "$work/report"; exit 1; }; done <Tests/link/found
         "$work/simulation" "$seed" "$count"
