@@ -363,7 +363,7 @@ def scene_reload():
         link = {"name": "default", "url": server.url, "out": list(names), "in": ["com.example.*"]}
         pathlib.Path(path).write_text(text or json.dumps({"links": [link]}))
 
-    write("com.example.a", "com.example.end")
+    write("com.example.a", "com.example.b", "com.example.end")
     a.relays("--config", path)
     b.link(server)
     a.connected(b)
@@ -378,14 +378,19 @@ def scene_reload():
         write(text=text)
         a.relay.process.send_signal(signal.SIGHUP)
         a.relay.says(line + ".*the links stay as they are")
-    write("com.example.a", "com.example.end", "com.example.new")
+    # Without the server, what is posted waits in the ring. The relay must go on before it.
+    server.kill()
+    a.relay.says("disconnected")
+    a.post("com.example.b", 50)
+    write("com.example.a", "com.example.b", "com.example.end", "com.example.new")
     a.relay.process.send_signal(signal.SIGHUP)
     a.relay.says("read .*: 1 link")
+    server.start()
     a.connected(b)
     a.post("com.example.new", 3)
     expect(poster.wait() == 0, "the poster failed")
     a.post("com.example.end")
-    balanced(checker, {"com.example.a": 2000, "com.example.new": 3})
+    balanced(checker, {"com.example.a": 2000, "com.example.b": 50, "com.example.new": 3})
 
 
 def scene_idle():

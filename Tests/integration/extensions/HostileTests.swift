@@ -184,8 +184,8 @@ struct HostileTests {
         await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
         let waiting = Task { await centerCode { _ = try await one.request(Command("where")) } }
         await one.stop(timeout: .zero)
-        // The request may fail as the one before it did, if the extension is not gone by then. Or the extension ends its
-        // observer as it goes, the request is posted, and it is answered.
+        // The request may fail as the one before it did, if the extension is not gone by then. Or the extension ends
+        // its observer as it goes, the request is posted, and it is answered.
         let ended = await waiting.value
         #expect([nil, .serverEnded, .noServer, .full].contains(ended))
     }
