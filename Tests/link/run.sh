@@ -96,20 +96,10 @@ transports() {
 
 # Each test of the suite that must find a mutant of a transport. One build has all; the environment chooses the one that acts.
 transport_mutants() { # transport_mutants MUTANT…: all, unless some are named
-    local build lines modules defines=(-D MUTANTS) line mutant kind test failed=0 package module
+    local build lines line mutant kind test failed=0
     build=$(readlink -f .build-service/debug) # the path that the modules were built with
     mapfile -t lines < <(.ci/check-mutants --list transports)
-    mapfile -t modules < <(python3 -c 'import sys; sys.path.insert(0, ".ci"); import typecheck; print(*typecheck.of_modules(sys.argv[1]), *typecheck.of_service(sys.argv[1]), sep="\n")' "$build")
-    for line in "${lines[@]}"; do defines+=(-D "${line%% *}"); done
-    package=$(basename "$PWD" | tr 'A-Z' 'a-z' | tr -c 'a-z0-9_\n' '_')
-    for module in TidingsCoding TidingsRelay; do
-        swiftc -c -wmo -Onone -package-name "$package" -module-name "$module" -D SWIFT_PACKAGE -D DEBUG -D Relay -D Service \
-            "${defines[@]}" -emit-module -emit-module-path "$work/$module.swiftmodule" -I "$work" "${modules[@]}" \
-            $(find "Sources/$module" -name '*.swift') -o "$work/$module.o"
-    done
-    sed '\,/Tidings\(Coding\|Relay\)\.build/,d' "$build/LinkTransports.product/Objects.LinkFileList" >"$work/list"
-    swiftc -emit-executable -L "$build" "@$work/list" "$work/TidingsCoding.o" "$work/TidingsRelay.o" -lnats -lstdc++ \
-        -Xlinker --defsym -Xlinker main=LinkTransports_main -o "$work/transports"
+    bash Tests/relay/mutants.sh "$build" transports LinkTransports "$work/transports"
     for line in "${lines[@]}"; do
         read -r mutant kind test <<<"$line"
         if [[ $# -gt 0 && " $* " != *" ${mutant#MUTANT_} "* ]]; then continue; fi

@@ -26,19 +26,9 @@ ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -ICShim/src -ICShim
 scenes() { Tests/relay/relay.py "$1" "$work/peer" "${@:2}"; }
 
 mutants() { # mutants MUTANT…: all, unless some are named. One build has all; the environment chooses the one that acts
-    local lines modules defines=(-D MUTANTS) line mutant scene failed=0 package
+    local lines line mutant scene failed=0
     mapfile -t lines < <(.ci/check-mutants --list relay)
-    mapfile -t modules < <(python3 -c 'import sys; sys.path.insert(0, ".ci"); import typecheck; print(*typecheck.of_modules(sys.argv[1]), *typecheck.of_service(sys.argv[1]), sep="\n")' "$build")
-    for line in "${lines[@]}"; do defines+=(-D "${line%% *}"); done
-    package=$(basename "$PWD" | tr 'A-Z' 'a-z' | tr -c 'a-z0-9_\n' '_')
-    # TidingsCoding is built again, too: without mutants it does not have the function that chooses.
-    for module in TidingsCoding TidingsRelay; do
-        swiftc -c -wmo -Onone -package-name "$package" -module-name "$module" -D SWIFT_PACKAGE -D DEBUG -D Relay -D Service \
-            "${defines[@]}" -emit-module -emit-module-path "$work/$module.swiftmodule" -I "$work" "${modules[@]}" \
-            $(find "Sources/$module" -name '*.swift') -o "$work/$module.o"
-    done
-    sed '\,/Tidings\(Coding\|Relay\)\.build/,d' "$build/tidings.product/Objects.LinkFileList" >"$work/list"
-    swiftc -emit-executable -L "$build" "@$work/list" "$work/TidingsCoding.o" "$work/TidingsRelay.o" -lnats -lstdc++ -Xlinker --defsym -Xlinker main=tidings_main -o "$work/tidings"
+    bash Tests/relay/mutants.sh "$build" relay tidings "$work/tidings"
     for line in "${lines[@]}"; do
         read -r mutant scene <<<"$line"
         if [[ $# -gt 0 && " $* " != *" $mutant "* ]]; then continue; fi
