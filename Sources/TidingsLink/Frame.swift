@@ -50,20 +50,9 @@ package struct Mark: Hashable, Sendable {
     /// How many notifications of the name the origin has counted, with this one.
     package var count: UInt64
     /// The count with which the sender's knowledge began. The sender does not owe earlier ones.
-    package var base: UInt64
+    package var base: UInt64 = 0
     /// A loss of counts below this one may be an upper bound; 0: each loss is exact.
-    package var unsure: UInt64
-
-    package init(
-        origin: Origin, name: LinkName, sequence: UInt64, count: UInt64, base: UInt64 = 0, unsure: UInt64 = 0
-    ) {
-        self.origin = origin
-        self.name = name
-        self.sequence = sequence
-        self.count = count
-        self.base = base
-        self.unsure = unsure
-    }
+    package var unsure: UInt64 = 0
 }
 
 /// A retained value on its way. Frames of items have their notifications as bytes (`ItemFrame`).
@@ -75,25 +64,12 @@ package struct Item: Hashable, Sendable {
     package var version: Version?
     package var isCleared: Bool
     package var content: Content
-
-    package init(place: UInt64, mark: Mark, version: Version?, isCleared: Bool, content: Content) {
-        self.place = place
-        self.mark = mark
-        self.version = version
-        self.isCleared = isCleared
-        self.content = content
-    }
 }
 
 /// What an account has reached, and the version of the retained value of its name, if it came from this origin.
 package struct AccountState: Hashable, Sendable {
     package var mark: Mark
     package var version: Version?
-
-    package init(mark: Mark, version: Version?) {
-        self.mark = mark
-        self.version = version
-    }
 }
 
 package struct Frame: Hashable, Sendable {
@@ -102,12 +78,6 @@ package struct Frame: Hashable, Sendable {
     /// The receiver's session, as the sender knows it; 0 in a greeting: not known.
     package var to: UInt64
     package var body: Body
-
-    package init(session: UInt64, to: UInt64, body: Body) {
-        self.session = session
-        self.to = to
-        self.body = body
-    }
 
     package enum Body: Hashable, Sendable {
         case greeting(Greeting)
@@ -126,7 +96,7 @@ package struct Frame: Hashable, Sendable {
 
 /// The first frame in each direction, repeated until the peer has heard it.
 package struct Greeting: Hashable, Sendable {
-    package var version: UInt16
+    package var version: UInt16 = 1
     package var link: String
     package var center: Origin
     /// Bytes of the largest payload that the sender of the greeting accepts.
@@ -134,16 +104,6 @@ package struct Greeting: Hashable, Sendable {
     /// The names that the sender of the greeting sends, and those that it accepts.
     package var sends: NameList
     package var accepts: NameList
-
-    package init(version: UInt16 = 1, link: String, center: Origin, payload: UInt64, sends: NameList, accepts: NameList)
-    {
-        self.version = version
-        self.link = link
-        self.center = center
-        self.payload = payload
-        self.sends = sends
-        self.accepts = accepts
-    }
 }
 
 /// Where both directions stand. Acknowledges, requests a repair, and shows that the sender lives.
@@ -166,19 +126,6 @@ package struct Beat: Hashable, Sendable {
     package var generation: UInt64
 
     package static let end = UInt64.max
-
-    package init(
-        round: UInt32, received: UInt64, handled: UInt64, peerRound: UInt32, tail: UInt64, through: UInt64,
-        generation: UInt64
-    ) {
-        self.round = round
-        self.received = received
-        self.handled = handled
-        self.peerRound = peerRound
-        self.tail = tail
-        self.through = through
-        self.generation = generation
-    }
 }
 
 /// A part of the sender's accounts.
@@ -192,12 +139,4 @@ package struct Accounts: Hashable, Sendable {
     /// link lies between the last one and this place, if the sender has come that far.
     package var place: UInt64
     package var generation: UInt64
-
-    package init(number: UInt32, states: [AccountState], next: UInt64, place: UInt64, generation: UInt64) {
-        self.number = number
-        self.states = states
-        self.next = next
-        self.place = place
-        self.generation = generation
-    }
 }

@@ -34,7 +34,7 @@ package struct LinkName: Hashable, Comparable, Sendable, ExpressibleByStringLite
 
 /// Names, and prefixes of names. Names of the library itself (`tidings.…`) never match.
 package struct NameList: Hashable, Sendable {
-    static let reserved = "tidings."
+    package static let reserved = "tidings."
 
     /// Sorted, each once.
     package let names: [LinkName]

@@ -49,7 +49,7 @@
             case ended
         }
 
-        private static let reserved = "tidings."
+        private static let reserved = NameList.reserved
         private static let nameLimit = 4096
         private static let readerLimit = 4
         private static let publisherLimit = 1024
@@ -163,12 +163,15 @@
 
         static var lastError: String { String(cString: tidings_last_error()) }
 
-        /// The oldest position in the ring, and the next one.
-        var ends: (oldest: UInt64, end: UInt64) {
+        /// The oldest position in the ring. Walks the center's tables.
+        var oldest: UInt64 {
             var statistics = tidings_statistics()
-            guard tidings_statistics_get(center, &statistics) == 0 else { return (0, 0) }
-            return (statistics.retained_from, statistics.posted)
+            guard tidings_statistics_get(center, &statistics) == 0 else { return 0 }
+            return statistics.retained_from
         }
+
+        /// The position that the next post takes.
+        var end: UInt64 { tidings_posted(center) }
 
         // MARK: - Reading the ring
 
@@ -207,7 +210,7 @@
                 if all { named.append((number, LinkName(name))) }
             }
             // The library's own names: what was lost of these is no loss of a link.
-            if all, result == 0, observed.prefixes.contains(where: { "tidings.".utf8.starts(with: $0.utf8) }) {
+            if all, result == 0, observed.prefixes.contains(where: { Self.reserved.utf8.starts(with: $0.utf8) }) {
                 let number = Self.add(Self.reserved, flags | UInt32(TIDINGS_ADD_PREFIX), to: opened, &result)
                 subscriptions[number] = .prefix(Self.reserved)
             }
@@ -432,7 +435,7 @@
                 guard result == 0, delivery.kind == TIDINGS_DELIVERY_MESSAGE else { return nil }
                 if delivery.flags & UInt32(TIDINGS_DELIVERY_RETAINED) == 0 {
                     // A value that was replaced while the values were read comes as it was posted.
-                    if end == nil { end = ends.end }
+                    if end == nil { end = self.end }
                     if delivery.sequence >= end! { return records }
                     if delivery.flags & UInt32(TIDINGS_DELIVERY_STATE) == 0 { continue }
                 }

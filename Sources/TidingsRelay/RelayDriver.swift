@@ -80,7 +80,7 @@
             // A busy center can go round meanwhile.
             for _ in 0..<startLimit {
                 let position = try center.observe(ObservedNames(links), fromOldest: checkpoint != nil)
-                let end = center.ends.end
+                let end = center.end
                 var core: RelayCore
                 if var checkpoint, checkpoint.position <= end {
                     checkpoint.origins[0].origin = own
@@ -215,7 +215,7 @@
                 if needsRefresh { needsRefresh = try !Self.refresh(&core, center) }
                 if now > ringAskedAt + Self.ringInterval {
                     ringAskedAt = now
-                    core.ringBegins(at: center.ends.oldest)
+                    core.ringBegins(at: center.oldest)
                 }
                 takeEvents()
                 let hasMore = try read(timeout: 0)

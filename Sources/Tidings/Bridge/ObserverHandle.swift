@@ -165,10 +165,7 @@ final class ObserverHandle: @unchecked Sendable {
     /// Takes the next delivery, if there is one, without waiting. One thread at a time calls it, in place of `next()`.
     func poll() throws(SharedNotificationError) -> Bool {
         while true {
-            if lostOnTheWay > 0 {
-                lostOnTheWay = 0
-                return true
-            }
+            if takesNext() { return true }
             let result = tidings_next(observer, 0, delivery)
             switch -result {
             case 0:
