@@ -31,19 +31,37 @@ mode() { # mode SEED-OR-ARGUMENTS: the options of the schedule that finds a muta
     if [[ $1 == *hostile* ]]; then echo --hostile; fi
 }
 
-try() { # try OPTION MUTANT ARGUMENTS FIRST COUNT: true if it is found. Without the optimizer one schedule is faster
-    local option=$1 status=0
-    shift
-    build "$work/$1" "$option" -D "$1"
+# What the mutants are linked with: each file compiled without one, by itself. Without the optimizer one schedule is faster.
+sources=(Sources/TidingsLink/*.swift Tests/link/*.swift)
+module=(-Onone -swift-version 6 -package-name tidings -module-name simulation)
+objects() {
+    mkdir "$work/objects"
+    (cd "$work/objects" && swiftc -c "${module[@]}" "${sources[@]/#/$OLDPWD/}")
+}
+
+try() { # try MUTANT ARGUMENTS FIRST COUNT: true if it is found. Only the files that mention the mutant are compiled
+    local status=0 file object linked=() other
+    for object in "$work"/objects/*.o; do
+        file=$(printf '%s\n' "${sources[@]}" | grep -F "/$(basename "$object" .o).swift")
+        if ! grep -qw "$1" "$file"; then
+            linked+=("$object")
+            continue
+        fi
+        mapfile -t other < <(printf '%s\n' "${sources[@]}" | grep -vxF "$file")
+        swiftc -frontend -c "${module[@]}" -D "$1" -primary-file "$file" "${other[@]}" -o "$work/$1.$(basename "$object")"
+        linked+=("$work/$1.$(basename "$object")")
+    done
+    swiftc -emit-executable "${linked[@]}" -o "$work/$1"
     # shellcheck disable=SC2046
     timeout -k 5 300 "$work/$1" $(mode "$2") "$3" "$4" >"$work/$1.report" 2>&1 || status=$?
+    rm -f "$work/$1".*.o
     [[ $status -ne 0 ]]
 }
 
 mutant() { # mutant MUTANT ARGUMENTS: 0 if it is found, and the same schedule passes without it
     local seed=${2##* } status=0
-    if try -Onone "$1" "$2" "$seed" 1; then
-        echo "${1#MUTANT_}: found: $(grep -m 1 '^seed ' "$work/$1.report" || tail -n 1 "$work/$1.report")"
+    if try "$1" "$2" "$seed" 1; then
+        echo "${1#MUTANT_}: found: $(grep -m 1 '^seed ' "$work/$1.report" || tail -n 1 "$work/$1.report")" | cut -c1-160
     else
         echo "${1#MUTANT_}: NOT FOUND by $2"
         status=1
@@ -59,6 +77,7 @@ mutant() { # mutant MUTANT ARGUMENTS: 0 if it is found, and the same schedule pa
 
 mutants() { # mutants MUTANT…: all, unless some are named. Two at a time
     local failed=0 name arguments running=0
+    objects
     while read -r name arguments; do
         if [[ $# -gt 0 && " $* " != *" ${name#MUTANT_} "* ]]; then continue; fi
         if [[ $running -eq 2 ]]; then
@@ -115,10 +134,11 @@ transport_mutants() { # transport_mutants MUTANT…: all, unless some are named
 }
 
 find_seeds() {
-    local mutant arguments first
+    local mutant arguments
+    objects
     while read -r mutant arguments; do
         if [[ $# -gt 0 && " $* " != *" ${mutant#MUTANT_} "* ]]; then continue; fi
-        if try "${FIND_OPTION:--Onone}" "$mutant" "$arguments" 1 "${FIND_COUNT:-4000}"; then
+        if try "$mutant" "$arguments" 1 "${FIND_COUNT:-4000}"; then
             echo "${mutant#MUTANT_}: $(grep -m 1 '^seed ' "$work/$mutant.report")"
         else
             echo "${mutant#MUTANT_}: no seed finds it"
