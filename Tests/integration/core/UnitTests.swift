@@ -2,8 +2,8 @@ import Testing
 
 /// The core's functions, one by one, on words that the test sets by hand.
 @Suite(.serialized) struct UnitTests {
-    @Test(arguments: try UnitTest.all())
-    func comesTrue(test: UnitTest) throws {
-        try test.run()
+    @Test(arguments: try UnitTestFile.all())
+    func comeTrue(file: UnitTestFile) throws {
+        try file.run()
     }
 }

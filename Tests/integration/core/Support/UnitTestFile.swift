@@ -1,26 +1,21 @@
 import Foundation
 import Testing
 
-/// A unit test of the core, written in C (`Tests/unit`) and named by a sentence.
-struct UnitTest: CustomTestStringConvertible, Sendable {
-    let file: String
+/// The unit tests of one file of the core, written in C (`Tests/unit`). Each is named by a sentence, and has a process.
+struct UnitTestFile: CustomTestStringConvertible, Sendable {
     let name: String
 
-    var testDescription: String {
-        "\(file): \(name.replacing("_", with: " "))"
-    }
+    var testDescription: String { name }
 
     /// As `CoreUnitTests` lists them, so that each test that is written runs.
-    static func all() throws -> [UnitTest] {
+    static func all() throws -> [UnitTestFile] {
         let (status, list) = try run("--list")
-        let tests = list.split(separator: "\n").map { $0.split(separator: " ") }
-            .map { UnitTest(file: String($0[0]), name: String($0[1])) }
+        let files = Set(list.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) })
         // An empty list would be a test that passes because it does nothing.
-        guard status == 0, !tests.isEmpty else { throw NoUnitTests() }
-        return tests
+        guard status == 0, !files.isEmpty else { throw NoUnitTests() }
+        return files.sorted().map(UnitTestFile.init)
     }
 
-    /// In a process of its own.
     func run() throws {
         let (status, answer) = try Self.run(name)
         #expect(status == 0, "\(answer)")
