@@ -86,17 +86,19 @@ struct RepliesTests {
             typealias Reply = [UInt8]
             var sizes: [Int]
         }
+        // Each size has bytes of its own.
+        let bytes = (0..<1_000_251).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        @Sendable func page(of size: Int) -> [UInt8] { Array(bytes[(size % 251)...].prefix(size)) }
         let test = try TestCenter()
         let server = try test.center.serve(Pages.self) { pages, _, writer in
-            for size in pages.sizes {
-                try await writer.write((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ size) })
-            }
+            for size in pages.sizes { try await writer.write(page(of: size)) }
         }
-        let sizes = [1, 100_000, 0, 1_000_000, 192, 193] + Array(repeating: 300_000, count: 30)
+        let sizes = [1, 100_000, 0, 1_000_000, 192, 193] + Array(repeating: 300_000, count: isSanitized ? 3 : 30)
         var received: [Int] = []
-        for try await page in test.center.replies(to: Pages(sizes: sizes)) {
-            #expect(page.enumerated().allSatisfy { $1 == UInt8(truncatingIfNeeded: $0 &* 7 &+ page.count) })
-            received.append(page.count)
+        for try await reply in test.center.replies(to: Pages(sizes: sizes)) {
+            let isWhole = reply == page(of: reply.count)
+            #expect(isWhole)
+            received.append(reply.count)
         }
         expectEqual(received, sizes)
         server.cancel()
