@@ -10,11 +10,7 @@ import Testing
 private let canStep: ConditionTrait = .enabled(
     if: isX86, "single steps into a sleep are told from the registers, known for x86-64 only")
 
-/// CI passes the thread sanitizer's options.
-private let seeksOtherFaultsThanRaces: ConditionTrait = .enabled(
-    if: getenv("TSAN_OPTIONS") == nil, "the thread that is stepped runs alone: there is no race to find")
-
-/// The same for the address sanitizer.
+/// CI passes a sanitizer's options.
 private let isNotSanitized: ConditionTrait = .enabled(
     if: getenv("TSAN_OPTIONS") == nil && getenv("ASAN_OPTIONS") == nil,
     "most steps would be the sanitizer's own; scenarios that kill at random run under it")
@@ -206,7 +202,7 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
 }
 
 /// The same with a debugger's single steps, which put the moment of a death, or of a stop, at any instruction.
-@Suite(.serialized, canStep, seeksOtherFaultsThanRaces) struct SteppedScenarioTests {
+@Suite(.serialized, canStep, isNotSanitized) struct SteppedScenarioTests {
     @Test(.timeLimit(Scenario.limit), arguments: try Scenario.all(.stepped, .chains))
     func chains(scenario: Scenario) async throws {
         try await scenario.tell()
