@@ -2,7 +2,7 @@
 # Fuzzes: run.sh [--ci|--quick|--full|--replay|--self-test|--self-test-cold] [TARGET…] [MUTANT…].
 # What is covered, and what to do with a finding: README.md.
 #   --ci       --self-test, then --quick
-#   --quick    the found cases, then 10 s a target, which only reports
+#   --quick    the found cases, then 5 s a target, which only reports
 #   --full     the found cases, then 10 minutes a target, beginning elsewhere each time
 #   --replay   the found cases alone;  run.sh --replay FILE TARGET  one case
 #   --self-test       builds each mutant (`.ci/check-mutants --list fuzz`); the input or scenario kept for a mutant must find it
@@ -276,7 +276,7 @@ seek_all() { # seek_all TARGET…: two mutants at a time
 }
 
 fuzz() { # fuzz TARGET
-    local target=$1 found=("$here/Found/$1"/*) corpus=$work/corpus-$1 seed=${TIDINGS_FUZZ_SEED:-1} seconds=10 executions edges
+    local target=$1 found=("$here/Found/$1"/*) corpus=$work/corpus-$1 seed=${TIDINGS_FUZZ_SEED:-1} seconds=5 executions edges
     if [[ -f ${found[0]} ]]; then
         run "$target" "${found[@]}"
         echo "$target: ${#found[@]} found cases run again"

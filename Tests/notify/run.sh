@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # notify(3) built by `make` with gcc and with clang, its scenarios told by both and under the thread and the address sanitizer, and what `make install` installs, used.
 #
-#   Tests/notify/run.sh --quick [SEED]     the soak takes 200,000 actions, and 50,000 under a sanitizer; about two minutes on two cores
+#   Tests/notify/run.sh --quick [SEED]     the soak takes 100,000 actions, and 25,000 under a sanitizer; about two minutes on two cores
 #   Tests/notify/run.sh [SEED]             a million everywhere
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 
 plain=1000000 sanitized=1000000
 if [[ ${1:-} == --quick ]]; then
-    plain=200000 sanitized=50000
+    plain=100000 sanitized=25000
     shift
 fi
 seed=${1:-20261123}

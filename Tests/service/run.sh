@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 kind=
 case ${1:-} in --tests | --mutants) kind=$1; shift ;; esac
-# The steps relay and link build in the same place: their trait enables this one.
+# The steps link, relay and servers build in the same place: the trait of the first two enables this one.
 options=(--traits Relay --scratch-path .build-service -Xswiftc -gline-tables-only)
 
 if [[ $kind != --mutants ]]; then
@@ -26,7 +26,3 @@ build=$(swift build "${options[@]}" --show-bin-path)
 
 # Without a mutant, no test takes 5 s.
 .ci/swift-mutants "$build" TidingsService Service ServicePeer service 15 "$@"
-if [[ -n $kind ]]; then exit; fi
-# The example, in the same place, so that little is built for it.
-swift build --package-path Examples/Service --scratch-path .build-service -Xswiftc -gline-tables-only
-timeout 60 Tests/service/shop.py "$build"
