@@ -5,7 +5,7 @@
 #include "target.h"
 #include "trace.h"
 
-#define SAMPLE 6u  // moments of each kind of fault, unless all are asked for
+#define SAMPLE 4u  // moments of each kind of fault, unless all are asked for
 
 struct board *board;
 const struct operation *operation;

@@ -7,7 +7,7 @@
 #include "steps.h"
 #include "trace.h"
 
-#define MOMENTS 12
+#define MOMENTS 8
 #define REQUESTS "com.example.requests"
 #define INLINE 100u
 #define IN_CHUNK 600u

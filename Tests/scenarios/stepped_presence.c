@@ -4,7 +4,7 @@
 #include "present.h"
 #include "steps.h"
 
-#define MOMENTS 12
+#define MOMENTS 8
 
 static pipe_pair ready;
 static tidings_center *center;

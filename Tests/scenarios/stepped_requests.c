@@ -8,7 +8,7 @@
 #include "steps.h"
 
 #define SERVICE "com.example.service"
-#define MOMENTS 12
+#define MOMENTS 8
 
 static tidings_center *center;
 static tidings_caller *caller;

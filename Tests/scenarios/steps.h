@@ -4,7 +4,7 @@
 
 #include "peer.h"
 
-#define KILLS 30  // how many a scenario tries, if it isn't asked for all
+#define KILLS 24  // how many a scenario tries, if it isn't asked for all
 
 // What the traced child does. Everything it needs is made before its section.
 typedef struct act {
