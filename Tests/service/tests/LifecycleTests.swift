@@ -1,4 +1,5 @@
 #if Service
+    import Dispatch
     import ServiceLifecycle
     import ServiceLifecycleTestKit
     import Testing
@@ -61,10 +62,25 @@
             #expect(handled.all == [0])
         }
 
+        /// The center object's queue is in the diagnostics hook, so the shutdown alone can post what was deferred.
         @Test func aShutdownPostsWhatWasDeferred() async throws {
-            let test = try TestCenter()
+            struct Large: Center.Message {
+                static let name: Center.Name = "test.large"
+                var text = String(repeating: "x", count: 5000)
+            }
+            let test = try TestCenter(configuration: .init(maximumPayloadSize: 1024))
             let center = try test.other()
             let numbers = try test.center.messages(of: Track.self).register()
+            let told = Events<Center.Name>()
+            let gate = DispatchSemaphore(value: 0)
+            defer { gate.signal() }
+            center.onDiagnostic = {
+                guard case .postFailed(let name, _) = $0 else { return }
+                told.add(name)
+                gate.wait()
+            }
+            try center.enqueue(Large(), postingStyle: .asap)
+            #expect(try await told.next() == Large.name)
             let service = NotificationService(center, of: Track.self) { _, _ in }
             try await running(service) { try center.enqueue(Track(1), postingStyle: .whenIdle) }
             numbers.finish()
