@@ -1,5 +1,5 @@
 // The relay's center, through tidings.h: reads the ring with sections and positions, posts with the section of the
-// origin, and reads again what the link core sends. One thread uses it.
+// origin, and reads again what the link core sends. Used with the driver's lock, except for `wait`.
 
 #if Relay
     internal import CTidings
@@ -80,6 +80,8 @@
         private var delivery = tidings_delivery()
         /// A delivery that came behind a loss, and is not returned yet.
         private var isDeliveryPending = false
+        /// `wait` has taken a delivery, which `next` returns.
+        private var isTaken = false
 
         private enum Subscription {
             case name(Int)
@@ -187,6 +189,7 @@
             met = nil
             missed = [:]
             isDeliveryPending = false
+            isTaken = false
             closeReaders()
             closePublishers()
             observed = names
@@ -238,8 +241,12 @@
             return number
         }
 
-        /// Makes a running `next` return, or the following one. Any thread may call it while the observer is open.
-        var interruption: RelayInterruption { RelayInterruption(observer: observer) }
+        /// Makes a running `wait` return, or the following one.
+        func interrupt() { if let observer { tidings_observer_interrupt(observer) } }
+
+        /// Waits for the next notification, which `next` returns then. Call it after `.nothing`. Without the driver's
+        /// lock, and on the thread of `next` alone: other threads use neither the delivery nor the cursor.
+        func wait(_ timeout: Int64) { isTaken = tidings_next(observer, timeout, &delivery) == 0 }
 
         /// The cursor: everything before it was returned.
         var position: UInt64 { isDeliveryPending ? delivery.sequence : tidings_observer_position(observer) }
@@ -264,10 +271,8 @@
             exactCount += 1
         }
 
-        /// Lets `core` read the next notification.
-        ///
-        /// - Parameter timeout: nanoseconds; 0: does not wait.
-        func next(timeout: Int64, for core: inout RelayCore) -> Arrival {
+        /// Lets `core` read the next notification. Does not wait.
+        func next(for core: inout RelayCore) -> Arrival {
             if isDeliveryPending {
                 isDeliveryPending = false
                 return take(for: &core)
@@ -276,7 +281,8 @@
                 met = nil
                 subscribe(to: name, core)
             }
-            let result = tidings_next(observer, timeout, &delivery)
+            let result = isTaken ? 0 : tidings_next(observer, 0, &delivery)
+            isTaken = false
             switch -result {
             case 0: break
             case EAGAIN, ETIMEDOUT, EINTR: return .nothing
@@ -627,16 +633,6 @@
                 }
             }
             return nil
-        }
-    }
-
-    /// Ends the wait of the relay's thread.
-    struct RelayInterruption: @unchecked Sendable {
-        // Sendable: any thread may call the function, and the driver calls it only while the observer is open.
-        let observer: OpaquePointer?
-
-        func callAsFunction() {
-            if let observer { tidings_observer_interrupt(observer) }
         }
     }
 #endif

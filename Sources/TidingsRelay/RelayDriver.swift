@@ -1,7 +1,9 @@
-// Carries out what the link core asks for: reads the center, sends on links, posts and stores. One thread owns it.
+// Carries out what the link core asks for: reads the center, sends on links, posts and stores. Each thread that has an
+// event runs the core, with the lock. Docs/Design/Relay.md, "The driver", says why this can't come to a standstill.
 
 #if Relay
     internal import Glibc
+    internal import NIOConcurrencyHelpers
     internal import TidingsLink
 
     #if MUTANTS
@@ -9,10 +11,12 @@
     #endif
 
     final class RelayDriver: @unchecked Sendable {
-        // Sendable: the thread of `run` alone uses everything but `events` and `orders`, which have locks of their own.
+        // Sendable: `lock` guards all variables. No thread waits while it has the lock.
         static let checkpointName = "tidings.relay.checkpoint"
-        /// Records that are read, or outputs carried out, before the other side has its turn.
-        private static let turn = 256
+        /// Records that are read, or outputs carried out, before another thread has its turn.
+        private static let turn = 1024
+        /// Bytes of messages that arrive before `run`. More are dropped. Their link repairs that.
+        private static let earlyLimit = 64 << 20
         private static let startLimit = 16
         /// Nanoseconds between two questions for the oldest position, which take a walk along the center's tables.
         private static let ringInterval: UInt64 = 50_000_000
@@ -28,13 +32,20 @@
         private let center: RelayCenter
         private let own: Origin
         private let limits: LinkLimits
-        private let events = RelayEvents()
+        private let lock = NIOLock()
         private let report: RelayReport
         private var core: RelayCore
         private var lanes: [RelayLane] = []
         private var configurations: [LinkConfiguration]
         private var laneCount = 0
-        private var taken: [(lane: Int, event: RelayEvents.Event)] = []
+        private var phase = Phase.new
+        /// What came before `run`.
+        private var early: [(lane: Int, event: LaneEvent)] = []
+        private var earlyBytes = 0
+        /// When the wait of the thread of `run` ends at the latest; `nil`: it does not wait.
+        private var waitsUntil: UInt64?
+        /// Why the relay must end: another thread than that of `run` has found it.
+        private var failure: RelayError?
         private var now: UInt64 = 0
         private var storing: (bytes: [UInt8], since: UInt64)?
         private var toldPostProblem = false
@@ -44,6 +55,10 @@
         /// When the post that waits was first refused without an observer that holds it back; 0: none waits.
         private var postWaitsSince: UInt64 = 0
         private var orders: [Order] = []
+
+        private enum Phase {
+            case new, running, ended
+        }
 
         enum Order {
             case end
@@ -124,15 +139,18 @@
         // MARK: - Orders of other threads
 
         func order(_ order: Order) {
-            events.withLock { orders.append(order) }
-            events.wake()
+            lock.withLock {
+                orders.append(order)
+                wake()
+            }
         }
 
-        private func takeOrders() -> [Order] {
-            events.withLock {
-                defer { orders = [] }
-                return orders
-            }
+        /// Ends the wait of the thread of `run`.
+        private func wake() {
+            guard waitsUntil != nil else { return }
+            // Once is enough: the thread looks at everything when it has the lock.
+            waitsUntil = nil
+            center.interrupt()
         }
 
         // MARK: - Links
@@ -147,8 +165,11 @@
                     return lane
                 }
                 laneCount += 1
-                let connector = RelayConnector(lane: laneCount, events: events) {
-                    onEvent throws(TransportError) in try link.open(onEvent)
+                let number = laneCount
+                let connector = RelayConnector { [weak self] event in
+                    self?.take(event, lane: number)
+                } open: { onEvent throws(TransportError) in
+                    try link.open(onEvent)
                 }
                 return RelayLane(number: laneCount, link: link, connector: connector, limits: limits)
             }
@@ -186,29 +207,91 @@
             }
         }
 
+        // MARK: - Events of links
+
+        /// On a thread of the lane's transport or connector, which holds no lock.
+        private func take(_ event: LaneEvent, lane number: Int) {
+            lock.withLock {
+                guard phase == .running else {
+                    if phase == .new { keep(event, number) }
+                    return
+                }
+                guard failure == nil else { return }
+                now = Self.monotonic()
+                core.advance(to: now / 1_000_000)
+                apply(event, number)
+                do throws(RelayError) {
+                    // What one turn leaves is for the thread of `run`.
+                    if try carryOut() { wake() }
+                } catch {
+                    failure = error
+                    wake()
+                }
+                report.update(lanes, core, center, now: now)
+                // What is due later is for that thread, too.
+                if let waitsUntil, due < waitsUntil { wake() }
+            }
+        }
+
+        private func keep(_ event: LaneEvent, _ number: Int) {
+            if case .transport(.received(let bytes)) = event {
+                guard earlyBytes + bytes.count <= Self.earlyLimit else { return }
+                earlyBytes += bytes.count
+            }
+            early.append((number, event))
+        }
+
+        private func apply(_ event: LaneEvent, _ number: Int) {
+            guard let at = lanes.firstIndex(where: { $0.number == number }) else { return }
+            let lane = lanes[at]
+            switch event {
+            case .opened(let transport): if lane.opened(transport) { begin(at) }
+            case .failed(let error): report.failed(lane, error.message)
+            case .transport(.connected): if lane.connected() { begin(at) }
+            case .transport(.disconnected(let why)):
+                guard lane.isUp else { return report.failed(lane, why) }
+                lane.disconnected()
+                core.disconnected(at)
+                report.disconnected(lane, why)
+            case .transport(.received(let bytes)):
+                lane.arrived(bytes)
+                takeFrames(at)
+            }
+        }
+
+        private func takeFrames(_ at: Int) {
+            lanes[at].takeFrames(now: now) { core.received($0, link: at) }
+        }
+
         // MARK: - The loop
 
         /// Runs until it is ordered to end. Then it stores a checkpoint.
         ///
         /// - Throws: the center has ended, or can't be read.
         func run() throws(RelayError) {
+            lock.lock()
+            phase = .running
             defer {
-                events.setInterruption(nil)
+                // No thread of a transport uses the core from here on.
+                phase = .ended
                 for lane in lanes { lane.connector.end() }
                 lanes = []
+                lock.unlock()
             }
-            events.setInterruption(center.interruption)
+            now = Self.monotonic()
+            core.advance(to: now / 1_000_000)
+            for (number, event) in early { apply(event, number) }
+            early = []
+            var hasMore = true
             while true {
                 now = Self.monotonic()
+                if let failure { throw failure }
                 for order in takeOrders() {
                     switch order {
                     case .end:
                         store(core.makeCheckpoint())
                         return
-                    case .links(let links, let configurations):
-                        events.setInterruption(nil)
-                        defer { events.setInterruption(center.interruption) }
-                        try change(links, configurations)
+                    case .links(let links, let configurations): try change(links, configurations)
                     }
                 }
                 core.advance(to: now / 1_000_000)
@@ -217,64 +300,52 @@
                     ringAskedAt = now
                     core.ringBegins(at: center.oldest)
                 }
-                takeEvents()
-                let hasMore = try read(timeout: 0)
+                for at in lanes.indices {
+                    takeFrames(at)
+                    if !lanes[at].isWritable {
+                        lanes[at].flush()
+                        core.setWritable(lanes[at].isWritable, link: at)
+                    }
+                }
+                hasMore = try read()
                 let isBusy = try carryOut()
                 report.update(lanes, core, center, now: now)
-                // A read that did not wait may have used up the interruption.
-                if hasMore || isBusy || events.isPending || events.withLock({ !orders.isEmpty }) { continue }
+                if hasMore || isBusy {
+                    // Threads of transports have their turn.
+                    lock.unlock()
+                    lock.lock()
+                    continue
+                }
                 center.caughtUp()
-                _ = try read(timeout: timeout)
+                let end = due
+                waitsUntil = end
+                lock.unlock()
+                center.wait(Int64(clamping: max(end, now + 1000) - now))
+                lock.lock()
+                waitsUntil = nil
             }
         }
 
-        /// Nanoseconds until something is due.
-        private var timeout: Int64 {
-            let now = Self.monotonic()
+        private func takeOrders() -> [Order] {
+            defer { orders = [] }
+            return orders
+        }
+
+        /// When something is due, in nanoseconds.
+        private var due: UInt64 {
             var next = core.deadline.map { $0 * 1_000_000 } ?? now + 1_000_000_000_000
             if storing != nil || lanes.contains(where: { !$0.isWritable }) { next = min(next, now + Self.retry) }
             if let due = report.due { next = min(next, due) }
             for lane in lanes {
                 if let token = lane.nextToken(now: now) { next = min(next, token) }
             }
-            return Int64(clamping: max(next, now + 1000) - now)
-        }
-
-        private func takeEvents() {
-            events.take(into: &taken)
-            for (number, event) in taken {
-                guard let at = lanes.firstIndex(where: { $0.number == number }) else { continue }
-                let lane = lanes[at]
-                switch event {
-                case .opened(let transport): if lane.opened(transport) { begin(at) }
-                case .failed(let error): report.failed(lane, error.message)
-                case .transport(.connected): if lane.connected() { begin(at) }
-                case .transport(.disconnected(let why)):
-                    guard lane.isUp else {
-                        report.failed(lane, why)
-                        continue
-                    }
-                    lane.disconnected()
-                    core.disconnected(at)
-                    report.disconnected(lane, why)
-                case .transport(.received(let bytes)): lane.arrived(bytes)
-                }
-            }
-            taken.removeAll(keepingCapacity: true)
-            for at in lanes.indices {
-                lanes[at].takeFrames(now: now) { core.received($0, link: at) }
-                if !lanes[at].isWritable {
-                    lanes[at].flush()
-                    core.setWritable(lanes[at].isWritable, link: at)
-                }
-            }
+            return next
         }
 
         /// Reads what is in the ring, one turn at most. True: there may be more.
-        private func read(timeout: Int64) throws(RelayError) -> Bool {
-            var timeout = timeout
+        private func read() throws(RelayError) -> Bool {
             for _ in 0..<Self.turn {
-                switch center.next(timeout: timeout, for: &core) {
+                switch center.next(for: &core) {
                 case .read: break
                 case .missed(let counts, let end):
                     core.missed(counts, before: end)
@@ -287,7 +358,6 @@
                         .removed, "center \"\(own.center)\" was removed; start the relay again for the next one")
                 case .failed(let line): throw RelayError(.center, line)
                 }
-                timeout = 0
             }
             core.readThrough(center.position)
             return true

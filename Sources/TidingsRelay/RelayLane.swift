@@ -2,117 +2,45 @@
 
 #if Relay
     internal import Glibc
+    internal import NIOConcurrencyHelpers
     internal import TidingsLink
 
-    /// What the threads of transports and connectors hand to the relay's thread.
-    final class RelayEvents: @unchecked Sendable {
-        // Sendable: `mutex` guards all variables.
-        enum Event {
-            case opened(any LinkTransport)
-            case failed(TransportError)
-            case transport(LinkEvent)
-        }
-
-        /// Beyond, received messages are dropped. Their link repairs that.
-        private static let bytesLimit = 64 << 20
-        /// Bytes that a message takes beside its own.
-        static let overhead = 128
-
-        private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-        private var events: [(lane: Int, event: Event)] = []
-        private var bytes = 0
-        private var interruption: RelayInterruption?
-        private var isAwake = false
-
-        init() {
-            mutex.initialize(to: pthread_mutex_t())
-            pthread_mutex_init(mutex, nil)
-        }
-
-        deinit {
-            pthread_mutex_destroy(mutex)
-            mutex.deallocate()
-        }
-
-        func withLock<Result>(_ body: () -> Result) -> Result {
-            pthread_mutex_lock(mutex)
-            defer { pthread_mutex_unlock(mutex) }
-            return body()
-        }
-
-        func add(_ event: Event, lane: Int) {
-            withLock {
-                if case .transport(.received(let message)) = event {
-                    guard bytes + message.count <= Self.bytesLimit else { return }
-                    bytes += message.count + Self.overhead
-                }
-                events.append((lane, event))
-                wakeLocked()
-            }
-        }
-
-        /// Wakes the relay's thread without an event.
-        func wake() {
-            withLock { wakeLocked() }
-        }
-
-        /// Whether there is something to take.
-        var isPending: Bool { withLock { !events.isEmpty } }
-
-        private func wakeLocked() {
-            guard !isAwake else { return }
-            isAwake = true
-            interruption?()
-        }
-
-        /// How to wake the relay's thread; `nil`: it does not wait.
-        func setInterruption(_ interruption: RelayInterruption?) {
-            withLock {
-                self.interruption = interruption
-                isAwake = false
-            }
-        }
-
-        func take(into taken: inout [(lane: Int, event: Event)]) {
-            taken.removeAll(keepingCapacity: true)
-            withLock {
-                isAwake = false
-                bytes = 0
-                swap(&taken, &events)
-            }
-        }
+    /// What the threads of transports and connectors tell the driver.
+    enum LaneEvent: Sendable {
+        case opened(any LinkTransport)
+        case failed(TransportError)
+        case transport(LinkEvent)
     }
 
     /// Opens a transport on a thread of its own, because that may take seconds, and tries again until it works.
     final class RelayConnector: @unchecked Sendable {
-        // Sendable: `events` guards `isEnding`; the thread alone uses the transport until it is handed over.
-        private let events: RelayEvents
-        private var isEnding = false
+        // Sendable: nothing changes; the thread alone uses the transport until it is handed over.
+        private let isEnding = NIOLockedValueBox(false)
         private let wake: Int32
 
+        /// - Parameter onEvent: called on threads of the transport, and on the connector's.
         init(
-            lane: Int, events: RelayEvents,
+            onEvent: @escaping @Sendable (LaneEvent) -> Void,
             open:
                 @escaping @Sendable (@escaping @Sendable (LinkEvent) -> Void) throws(TransportError) ->
                 any LinkTransport
         ) {
-            self.events = events
             var ends: [Int32] = [-1, -1]
             _ = pipe(&ends)
             for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
             wake = ends[1]
             let read = ends[0]
-            startThread { [self] in
+            startThread { [isEnding] in
                 defer { Glibc.close(read) }
-                while !events.withLock({ isEnding }) {
+                while !isEnding.withLockedValue({ $0 }) {
                     do throws(TransportError) {
-                        let transport = try open { events.add(.transport($0), lane: lane) }
-                        events.add(.opened(transport), lane: lane)
+                        let transport = try open { onEvent(.transport($0)) }
+                        onEvent(.opened(transport))
                         Self.wait(read, -1)
                         // Returns after the last event.
                         transport.close()
                     } catch {
-                        events.add(.failed(error), lane: lane)
+                        onEvent(.failed(error))
                         Self.wait(read, 1000)
                     }
                 }
@@ -121,7 +49,7 @@
 
         /// Does not wait for the end: the transport may be connecting.
         func end() {
-            events.withLock { isEnding = true }
+            isEnding.withLockedValue { $0 = true }
             Glibc.close(wake)
         }
 
@@ -154,10 +82,12 @@
         pthread_detach(thread)
     }
 
-    /// Only the relay's thread uses it.
+    /// Used with the driver's lock alone.
     final class RelayLane {
         /// Beyond, a frame is dropped. The link repairs that.
         private static let pendingLimit = 64 << 20
+        /// Bytes that a received message takes beside its own.
+        private static let overhead = 128
 
         let number: Int
         var link: Relay.Link
@@ -275,7 +205,7 @@
         func arrived(_ bytes: [UInt8]) {
             guard receivedBytes + bytes.count <= Self.pendingLimit else { return }
             received.append(bytes)
-            receivedBytes += bytes.count + RelayEvents.overhead
+            receivedBytes += bytes.count + Self.overhead
         }
 
         /// The frames that the rate lets through now.
@@ -285,7 +215,7 @@
             while taken < received.count, link.rate == nil || tokens > 0 {
                 let bytes = received[taken]
                 taken += 1
-                receivedBytes -= bytes.count + RelayEvents.overhead
+                receivedBytes -= bytes.count + Self.overhead
                 guard let whole = joiner.frame(from: bytes),
                     let frame = FrameCoding.decode(whole, limits: limits)
                 else { continue }

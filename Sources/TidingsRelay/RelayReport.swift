@@ -78,7 +78,7 @@
         static let stateName: SharedNotificationCenter.Name = "tidings.relay.links"
     }
 
-    /// Only the relay's thread uses it.
+    /// Used with the driver's lock alone.
     final class RelayReport {
         /// Nanoseconds between two reports.
         private static let interval: UInt64 = 1_000_000_000
