@@ -432,7 +432,7 @@ if Context.environment["TIDINGS_SERVICE_ALONE"] != nil {
     package.targets.append(
         .executableTarget(
             name: "LinkTransports",
-            dependencies: ["CTidingsNATS", "TidingsLink", "TidingsRelay"] + nio,
+            dependencies: ["TidingsLink", "TidingsRelay"] + nio,
             path: "Tests/link",
             exclude: [
                 "README.md", "Schedule.swift", "Trace.swift", "certificates.sh", "credentials.py", "figures", "found",

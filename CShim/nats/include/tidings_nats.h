@@ -7,10 +7,9 @@
 typedef struct tidings_nats tidings_nats;
 
 enum {
-    TIDINGS_NATS_CONNECTED = 1,     // again: not for the first connection, which `tidings_nats_open` makes
-    TIDINGS_NATS_DISCONNECTED = 2,  // bytes: why, as text; the client tries again by itself
-    TIDINGS_NATS_RECEIVED = 3,
-    TIDINGS_NATS_ENDED = 4,  // bytes: why; the client does not try again. Close the handle, in another thread
+    TIDINGS_NATS_RECEIVED = 1,
+    TIDINGS_NATS_ENDED = 2,    // bytes: why, as text. Nothing follows; close the handle, in another thread
+    TIDINGS_NATS_REFUSED = 3,  // the same: the server does not permit what a link does
 };
 
 typedef struct tidings_nats_options {
@@ -22,7 +21,7 @@ typedef struct tidings_nats_options {
     const char *certificate;  // with `key`: the client's own, or NULL
     const char *key;
     void *context;
-    // Called on threads of the client, one call at a time for received messages. `bytes` are valid during the call.
+    // Called on one thread of the handle, which holds no lock. `bytes` are valid during the call.
     void (*event)(void *context, int event, const void *bytes, size_t size);
 } tidings_nats_options;
 
@@ -31,13 +30,16 @@ typedef struct tidings_nats_options {
 // and 6 s more for a server that answers late.
 int tidings_nats_open(const tidings_nats_options *options, tidings_nats **nats, char *error, size_t error_size);
 
-// Publishes. 0; -ENOTCONN; -EMSGSIZE. Waits while the server takes nothing, at most 10 s, and then leaves it.
+// The first event follows.
+void tidings_nats_begin(tidings_nats *nats);
+
+// Publishes. 0; -EAGAIN: 1 MiB waits for the server; -ENOTCONN. Never waits.
 int tidings_nats_send(tidings_nats *nats, const void *bytes, size_t size);
 
-// Bytes of the largest message that the server takes; 0: not connected yet.
+// Bytes of the largest message that the server takes, at most 1 MiB.
 size_t tidings_nats_maximum(tidings_nats *nats);
 
-// Returns after the last event. Waits for a `tidings_nats_send` under way.
+// Returns after the last event. No other thread may use the handle.
 void tidings_nats_close(tidings_nats *nats);
 
 #endif

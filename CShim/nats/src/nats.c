@@ -1,102 +1,185 @@
-// A subject of NATS as a transport: the C client reconnects by itself, and delivers each message whole.
+// A subject of NATS as a transport. The C client has no thread for this connection: one thread of this file polls the
+// socket, and lets the client read it. Whoever publishes writes to the socket, if the kernel takes the bytes at once.
 #include "tidings_nats.h"
 
 #ifdef TIDINGS_RELAY
 
 #include <errno.h>
+#include <limits.h>
 #include <nats/nats.h>
 #include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PENDING_MAX (64 << 20)       // bytes that were received and not handled; more are dropped, and sent again
-#define RECONNECT_WAIT INT64_C(200)  // ms
-// ms: a server behind a cut is given up after two pings without an answer. The kernel would wait for minutes, and try
-// more and more rarely.
+#define MESSAGE_MAX (1 << 20)   // bytes, if the server does not take less
+#define BUFFERED_MAX (1 << 20)  // bytes that wait for the kernel; beyond, `tidings_nats_send` answers -EAGAIN
+// The client's buffer for these never moves: OpenSSL wants bytes that it could not write at the same address again.
+#define BUFFER_SIZE (BUFFERED_MAX + MESSAGE_MAX + (64 << 10))
+// ms: the client pings so often. The kernel would take minutes to notice a cut.
 #define PING_INTERVAL INT64_C(1000)
-#define PINGS_MAX 2
-// ms for one write: a server that takes nothing is left after it. `tidings_nats_send` may take that long.
-#define WRITE_DEADLINE INT64_C(10000)
+#define SILENCE_MAX INT64_C(3000)  // ms without a byte from the server, which answers pings, until it is left
+
+static const char not_permitted[] = "the server does not permit this client to use the link's subject";
 
 struct tidings_nats {
     natsConnection *connection;
     natsSubscription *subscription;
     void *context;
     void (*event)(void *context, int event, const void *bytes, size_t size);
+    pthread_t thread;
+    bool has_thread;
+    // Held while the client reads or writes the socket, and never while `event` is called. OpenSSL needs it.
+    pthread_mutex_t io;
+    int wake;                 // an eventfd: the thread looks at these
+    _Atomic int socket;       // -1: none
+    _Atomic bool must_write;  // the client has bytes for the socket
+    _Atomic bool ended;       // the client has closed the connection, or may not use the subject
+    _Atomic bool refused;     // the latter
+    _Atomic bool too_large;   // the server takes smaller messages than it did
+    _Atomic bool inside;      // the client's functions are called with `io`; their caller looks at `must_write`
+    _Atomic bool closing;     // by this program
+    _Atomic bool begun;       // `tidings_nats_begin`: before, nothing is told
+    char *subject;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool opened;     // `tidings_nats_open` has succeeded: before, nothing is told
-    bool ended;      // TIDINGS_NATS_ENDED was told: nothing is told after it
-    bool closing;    // by this program
-    bool closed;     // the client calls nothing any more
-    bool completes;  // `finished` will be set
-    bool finished;   // the subscription has delivered its last message
+    bool closed;  // the client calls nothing any more
 };
 
-static void on_message(natsConnection *connection, natsSubscription *subscription, natsMsg *message, void *closure) {
-    (void)connection, (void)subscription;
-    tidings_nats *nats = closure;
-    nats->event(nats->context, TIDINGS_NATS_RECEIVED, natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message));
-    natsMsg_Destroy(message);
+static int64_t milliseconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-static void tell(tidings_nats *nats, int event, const char *line) {
-    pthread_mutex_lock(&nats->lock);
-    const bool tells = nats->opened && !nats->closing && !nats->ended;
-    nats->ended = nats->ended || (tells && event == TIDINGS_NATS_ENDED);
-    pthread_mutex_unlock(&nats->lock);
-    if (tells) nats->event(nats->context, event, line, strlen(line));
+static void wake(tidings_nats *nats) {
+    const uint64_t one = 1;
+    if (write(nats->wake, &one, sizeof one) < 0) {}  // full: the thread is awake
 }
 
-static void on_reconnected(natsConnection *connection, void *closure) {
+// MARK: The client's event loop. It calls these with a lock of its own, from any thread.
+
+static natsStatus attach(void **data, void *loop, natsConnection *connection, natsSock socket) {
+    (void)connection;
+    tidings_nats *nats = *data = loop;
+    atomic_store(&nats->socket, socket);
+    wake(nats);
+    return NATS_OK;
+}
+
+static natsStatus on_read(void *data, bool add) {
+    tidings_nats *nats = data;
+    if (!add) atomic_store(&nats->socket, -1);
+    return NATS_OK;
+}
+
+static natsStatus on_write(void *data, bool add) {
+    tidings_nats *nats = data;
+    // A thread inside writes at once. For the client's other threads, which ping, the thread of this file does.
+    atomic_store(&nats->must_write, add);
+    if (add && !atomic_load(&nats->inside)) wake(nats);
+    return NATS_OK;
+}
+
+static natsStatus detach(void *data) {
+    tidings_nats *nats = data;
+    atomic_store(&nats->ended, true);
+    wake(nats);
+    return NATS_OK;
+}
+
+static void on_closed(natsConnection *connection, void *closure) {
     (void)connection;
     tidings_nats *nats = closure;
-    tell(nats, TIDINGS_NATS_CONNECTED, "");
-}
-
-static void on_disconnected(natsConnection *connection, void *closure) {
-    tidings_nats *nats = closure;
-    const char *why = NULL;
-    natsConnection_GetLastError(connection, &why);
-    if (!why || !*why) why = "the connection was lost";
-    tell(nats, TIDINGS_NATS_DISCONNECTED, why);
-}
-
-static void set(tidings_nats *nats, bool *flag) {
     pthread_mutex_lock(&nats->lock);
-    *flag = true;
-    pthread_cond_broadcast(&nats->changed);
+    nats->closed = true;
+    pthread_cond_signal(&nats->changed);
     pthread_mutex_unlock(&nats->lock);
 }
-
-// Also by the client itself: it gives up if a server refuses it twice for the same reason.
-static void on_closed(natsConnection *connection, void *closure) {
-    tidings_nats *nats = closure;
-    const char *why = NULL;
-    natsConnection_GetLastError(connection, &why);
-    if (!why || !*why) why = "the server refuses this client";
-    tell(nats, TIDINGS_NATS_ENDED, why);
-    set(nats, &nats->closed);
-}
-
-static void on_finished(void *closure) {
-    tidings_nats *nats = closure;
-    set(nats, &nats->finished);
-}
-
-static const char not_permitted[] = "the server does not permit this client to use the link's subject";
 
 // A slow consumer is no error here: the link repairs what is lost. Without a handler these go to stderr.
 static void on_error(natsConnection *connection, natsSubscription *subscription, natsStatus error, void *closure) {
     (void)connection, (void)subscription;
     tidings_nats *nats = closure;
+    if (error != NATS_NOT_PERMITTED) return;
     // The connection stays, but no link can use it. A new one is made later: the server may permit it then.
-    if (error == NATS_NOT_PERMITTED) tell(nats, TIDINGS_NATS_ENDED, not_permitted);
+    atomic_store(&nats->refused, true);
+    atomic_store(&nats->ended, true);
+    wake(nats);
+}
+
+// MARK: The thread
+
+static void enter(tidings_nats *nats) {
+    pthread_mutex_lock(&nats->io);
+    atomic_store(&nats->inside, true);
+}
+
+// Writes what the kernel takes. The thread waits with the rest.
+static void leave(tidings_nats *nats, bool is_thread) {
+    if (atomic_load(&nats->must_write)) natsConnection_ProcessWriteEvent(nats->connection);
+    // The flag, then the look: the client's other threads set `must_write` and then read the flag.
+    atomic_store(&nats->inside, false);
+    const bool left = atomic_load(&nats->must_write);
+    pthread_mutex_unlock(&nats->io);
+    if (left && !is_thread) wake(nats);
+}
+
+static void *run(void *argument) {
+    tidings_nats *nats = argument;
+    // While this process is stopped, the server is not silent.
+    int64_t silent = 0, before = milliseconds();
+    while (!atomic_load(&nats->closing) && !atomic_load(&nats->ended) && silent <= SILENCE_MAX) {
+        // A descriptor of -1 is ignored.
+        struct pollfd polled[2] = {{.fd = nats->wake, .events = POLLIN}, {.fd = atomic_load(&nats->socket)}};
+        polled[1].events = (short)(POLLIN | (atomic_load(&nats->must_write) ? POLLOUT : 0));
+        poll(polled, 2, (int)PING_INTERVAL);
+        uint64_t count;
+        if (polled[0].revents && read(nats->wake, &count, sizeof count) < 0) {}
+        const int64_t now = milliseconds();
+        silent += now - before < 2 * PING_INTERVAL ? now - before : 2 * PING_INTERVAL;
+        before = now;
+        const bool reads = polled[1].revents & ~POLLOUT;
+        if (reads) silent = 0;
+        if (reads || atomic_load(&nats->must_write)) {
+            enter(nats);
+            if (reads) natsConnection_ProcessReadEvent(nats->connection);
+            leave(nats, true);
+        }
+        natsMsg *message;
+        while (atomic_load(&nats->begun) && !atomic_load(&nats->closing) &&
+               natsSubscription_NextMsg(&message, nats->subscription, 0) == NATS_OK) {
+            nats->event(nats->context, TIDINGS_NATS_RECEIVED, natsMsg_GetData(message),
+                        (size_t)natsMsg_GetDataLength(message));
+            natsMsg_Destroy(message);
+        }
+    }
+    // `tidings_nats_begin` follows at once, or the close does.
+    while (!atomic_load(&nats->closing) && !atomic_load(&nats->begun)) {
+        struct pollfd polled = {.fd = nats->wake, .events = POLLIN};
+        poll(&polled, 1, -1);
+        uint64_t count;
+        if (read(nats->wake, &count, sizeof count) < 0) {}
+    }
+    if (atomic_load(&nats->closing)) return NULL;
+    const char *why = NULL;
+    natsStatus status = natsConnection_GetLastError(nats->connection, &why);
+    const bool refused = atomic_load(&nats->refused) || status == NATS_CONNECTION_AUTH_FAILED ||
+                         status == NATS_NOT_PERMITTED;
+    if (atomic_load(&nats->refused)) why = not_permitted;
+    if (atomic_load(&nats->too_large)) why = "the server takes smaller messages now";
+    if (silent > SILENCE_MAX) why = "the server does not answer";
+    if (!why || !*why) why = "the connection was lost";
+    nats->event(nats->context, refused ? TIDINGS_NATS_REFUSED : TIDINGS_NATS_ENDED, why, strlen(why));
+    return NULL;
 }
 
 // For lines: not the user and the password.
@@ -183,6 +266,18 @@ static int check_version(const char *url, char *error, size_t error_size) {
     return -EPROTO;
 }
 
+// With all signals blocked: these reach the program's own threads.
+static natsStatus start(tidings_nats *nats) {
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    const int faults[] = {SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGSYS, SIGPROF};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    nats->has_thread = pthread_create(&nats->thread, NULL, run, nats) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return nats->has_thread ? NATS_OK : NATS_NO_MEMORY;
+}
+
 int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, char *error, size_t error_size) {
     const int old = check_version(given->url, error, error_size);
     if (old) return old;
@@ -190,11 +285,15 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
     if (!nats) return -ENOMEM;
     nats->context = given->context;
     nats->event = given->event;
+    pthread_mutex_init(&nats->io, NULL);
     pthread_mutex_init(&nats->lock, NULL);
     pthread_cond_init(&nats->changed, NULL);
+    atomic_store(&nats->socket, -1);
+    nats->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    nats->subject = strdup(given->subject);
 
     natsOptions *options = NULL;
-    natsStatus status = natsOptions_Create(&options);
+    natsStatus status = nats->wake < 0 || !nats->subject ? NATS_NO_MEMORY : natsOptions_Create(&options);
     if (status == NATS_OK) status = natsOptions_SetURL(options, given->url);
     if (status == NATS_OK && given->name) status = natsOptions_SetName(options, given->name);
     if (status == NATS_OK && given->credentials)
@@ -204,25 +303,22 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
     if (status == NATS_OK && given->certificate)
         status = natsOptions_LoadCertificatesChain(options, given->certificate, given->key);
     if (status == NATS_OK) status = natsOptions_SetNoEcho(options, true);
-    if (status == NATS_OK) status = natsOptions_SetMaxReconnect(options, -1);
-    if (status == NATS_OK) status = natsOptions_SetReconnectWait(options, RECONNECT_WAIT);
+    // A new connection is a new client. A frame that was sent before belongs to an earlier session, and the client's
+    // lock is never held while it connects.
+    if (status == NATS_OK) status = natsOptions_SetAllowReconnect(options, false);
     if (status == NATS_OK) status = natsOptions_SetPingInterval(options, PING_INTERVAL);
-    if (status == NATS_OK) status = natsOptions_SetMaxPingsOut(options, PINGS_MAX);
-    // A frame that was sent before a disconnection belongs to an earlier session: it is not kept. 0 would mean 8 MiB.
-    if (status == NATS_OK) status = natsOptions_SetReconnectBufSize(options, 1);
-    if (status == NATS_OK) status = natsOptions_SetWriteDeadline(options, WRITE_DEADLINE);
-    if (status == NATS_OK) status = natsOptions_SetDisconnectedCB(options, on_disconnected, nats);
-    if (status == NATS_OK) status = natsOptions_SetReconnectedCB(options, on_reconnected, nats);
+    // The thread leaves a silent server. The client's own thread must not close a socket that is being read.
+    if (status == NATS_OK) status = natsOptions_SetMaxPingsOut(options, INT_MAX);
     if (status == NATS_OK) status = natsOptions_SetClosedCB(options, on_closed, nats);
     if (status == NATS_OK) status = natsOptions_SetErrorHandler(options, on_error, nats);
+    if (status == NATS_OK) status = natsOptions_SetIOBufSize(options, BUFFER_SIZE);
     if (status == NATS_OK) status = natsOptions_SetSendAsap(options, true);
+    if (status == NATS_OK) status = natsOptions_SetEventLoop(options, nats, attach, on_read, on_write, detach);
     if (status == NATS_OK) status = natsConnection_Connect(&nats->connection, options);
     natsOptions_Destroy(options);
-    if (status == NATS_OK)
-        status = natsConnection_Subscribe(&nats->subscription, nats->connection, given->subject, on_message, nats);
-    if (status == NATS_OK) status = natsSubscription_SetPendingLimits(nats->subscription, -1, PENDING_MAX);
-    if (status == NATS_OK) status = natsSubscription_SetOnCompleteCB(nats->subscription, on_finished, nats);
-    if (status == NATS_OK) nats->completes = true;
+    if (status == NATS_OK) status = start(nats);
+    if (status == NATS_OK) status = natsConnection_SubscribeSync(&nats->subscription, nats->connection, given->subject);
+    if (status == NATS_OK) status = natsSubscription_SetPendingLimits(nats->subscription, -1, -1);
     // The server refuses a subscription before it answers a ping.
     if (status == NATS_OK) status = natsConnection_FlushTimeout(nats->connection, 2000);
     const char *why = NULL;
@@ -231,12 +327,7 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
         snprintf(error, error_size, "can't connect to %s: %s", without_user(given->url), not_permitted);
         return -EACCES;
     }
-    if (status == NATS_OK) {
-        pthread_mutex_lock(&nats->lock);
-        nats->opened = true;
-        if (nats->closed) status = NATS_CONNECTION_CLOSED;
-        pthread_mutex_unlock(&nats->lock);
-    }
+    if (status == NATS_OK && atomic_load(&nats->ended)) status = NATS_CONNECTION_CLOSED;
     if (status != NATS_OK) {
         const int code = fail(status, given->url, error, error_size);
         tidings_nats_close(nats);
@@ -246,33 +337,51 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
     return 0;
 }
 
+void tidings_nats_begin(tidings_nats *nats) {
+    atomic_store(&nats->begun, true);
+    wake(nats);
+}
+
 int tidings_nats_send(tidings_nats *nats, const void *bytes, size_t size) {
-    switch (
-        natsConnection_Publish(nats->connection, natsSubscription_GetSubject(nats->subscription), bytes, (int)size)) {
-        case NATS_OK: return 0;
-        case NATS_MAX_PAYLOAD: return -EMSGSIZE;
-        default: return -ENOTCONN;
+    enter(nats);
+    int result = -ENOTCONN;
+    if (atomic_load(&nats->socket) >= 0) {
+        result = -EAGAIN;
+        if (natsConnection_Buffered(nats->connection) <= BUFFERED_MAX) {
+            const natsStatus status = natsConnection_Publish(nats->connection, nats->subject, bytes, (int)size);
+            result = status == NATS_OK ? 0 : -ENOTCONN;
+            if (status == NATS_MAX_PAYLOAD) {
+                atomic_store(&nats->too_large, true);
+                atomic_store(&nats->ended, true);
+                wake(nats);
+            }
+        }
     }
+    leave(nats, false);
+    return result;
 }
 
 size_t tidings_nats_maximum(tidings_nats *nats) {
     const int64_t maximum = natsConnection_GetMaxPayload(nats->connection);
-    return maximum > 0 ? (size_t)maximum : 0;
+    return maximum <= 0 ? 0 : maximum < MESSAGE_MAX ? (size_t)maximum : MESSAGE_MAX;
 }
 
 void tidings_nats_close(tidings_nats *nats) {
     if (!nats) return;
-    set(nats, &nats->closing);
-    if (nats->subscription) natsSubscription_Unsubscribe(nats->subscription);
+    atomic_store(&nats->closing, true);
+    wake(nats);
+    if (nats->has_thread) pthread_join(nats->thread, NULL);
     if (nats->connection) natsConnection_Close(nats->connection);
     pthread_mutex_lock(&nats->lock);
-    while ((nats->connection && !nats->closed) || (nats->completes && !nats->finished))
-        pthread_cond_wait(&nats->changed, &nats->lock);
+    while (nats->connection && !nats->closed) pthread_cond_wait(&nats->changed, &nats->lock);
     pthread_mutex_unlock(&nats->lock);
     natsSubscription_Destroy(nats->subscription);
     natsConnection_Destroy(nats->connection);
+    if (nats->wake >= 0) close(nats->wake);
+    free(nats->subject);
     pthread_cond_destroy(&nats->changed);
     pthread_mutex_destroy(&nats->lock);
+    pthread_mutex_destroy(&nats->io);
     free(nats);
 }
 

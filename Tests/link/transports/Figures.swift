@@ -1,6 +1,5 @@
 // What a relay costs beside its transport's library alone: half of a round trip, and a stream.
 
-import CTidingsNATS
 import Foundation
 import NIOCore
 import NIOPosix
@@ -56,52 +55,81 @@ struct Bare {
     }
 }
 
-/// NATS's C client: two connections, one subject. The functions of CShim/nats add a branch to a publish, and a call to
-/// a message that arrives.
+// NATS's C client as a program uses it: the relay has its own way of reading the socket.
+@_silgen_name("natsOptions_Create") func natsOptions_Create(_ options: inout OpaquePointer?) -> Int32
+@_silgen_name("natsOptions_SetURL") func natsOptions_SetURL(_ options: OpaquePointer?, _ url: UnsafePointer<CChar>) -> Int32
+@_silgen_name("natsOptions_SetNoEcho") func natsOptions_SetNoEcho(_ options: OpaquePointer?, _ isOn: Bool) -> Int32
+@_silgen_name("natsOptions_SetSendAsap") func natsOptions_SetSendAsap(_ options: OpaquePointer?, _ isOn: Bool) -> Int32
+@_silgen_name("natsOptions_Destroy") func natsOptions_Destroy(_ options: OpaquePointer?)
+@_silgen_name("natsConnection_Connect")
+func natsConnection_Connect(_ connection: inout OpaquePointer?, _ options: OpaquePointer?) -> Int32
+@_silgen_name("natsConnection_Subscribe")
+func natsConnection_Subscribe(
+    _ subscription: inout OpaquePointer?, _ connection: OpaquePointer?, _ subject: UnsafePointer<CChar>,
+    _ handler: @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?, UnsafeMutableRawPointer?) -> Void,
+    _ context: UnsafeMutableRawPointer
+) -> Int32
+@_silgen_name("natsConnection_FlushTimeout")
+func natsConnection_FlushTimeout(_ connection: OpaquePointer?, _ milliseconds: Int64) -> Int32
+@_silgen_name("natsConnection_Publish")
+func natsConnection_Publish(
+    _ connection: OpaquePointer?, _ subject: UnsafePointer<CChar>, _ bytes: UnsafeRawPointer, _ count: Int32
+) -> Int32
+@_silgen_name("natsConnection_Close") func natsConnection_Close(_ connection: OpaquePointer?)
+@_silgen_name("natsMsg_GetData") func natsMsg_GetData(_ message: OpaquePointer?) -> UnsafePointer<CChar>
+@_silgen_name("natsMsg_GetDataLength") func natsMsg_GetDataLength(_ message: OpaquePointer?) -> Int32
+@_silgen_name("natsMsg_Destroy") func natsMsg_Destroy(_ message: OpaquePointer?)
+
+/// Two connections, one subject.
 func bareNATS(_ link: TestLink) throws -> Bare {
     final class Side: @unchecked Sendable {
         // Sendable: set before the first message.
-        var nats: OpaquePointer?
+        var connection: OpaquePointer?
         let counter = Counter()
         var echoes = false
     }
     func open(_ side: Side) throws {
-        var options = tidings_nats_options()
-        options.context = Unmanaged.passRetained(side).toOpaque()
-        options.event = { context, event, bytes, size in
-            guard event == Int32(TIDINGS_NATS_RECEIVED) else { return }
-            let side = Unmanaged<Side>.fromOpaque(context!).takeUnretainedValue()
-            if side.echoes, size == 63 { _ = tidings_nats_send(side.nats, bytes, size) } else { side.counter.add() }
-        }
-        var line = [CChar](repeating: 0, count: 512)
-        let result = "nats://127.0.0.1:\(link.port)".withCString { url in
-            "tidings.link.bare".withCString { subject in
-                options.url = url
-                options.subject = subject
-                return tidings_nats_open(&options, &side.nats, &line, line.count)
-            }
-        }
-        try check(result == 0, "no connection")
+        var options: OpaquePointer?
+        var subscription: OpaquePointer?
+        var status = natsOptions_Create(&options)
+        defer { natsOptions_Destroy(options) }
+        status |= natsOptions_SetURL(options, "nats://127.0.0.1:\(link.port)")
+        status |= natsOptions_SetNoEcho(options, true)
+        status |= natsOptions_SetSendAsap(options, true)
+        status |= natsConnection_Connect(&side.connection, options)
+        try check(status == 0, "no connection")
+        status = natsConnection_Subscribe(
+            &subscription, side.connection, "tidings.link.bare",
+            { _, _, message, context in
+                let side = Unmanaged<Side>.fromOpaque(context!).takeUnretainedValue()
+                let count = natsMsg_GetDataLength(message)
+                if side.echoes, count == 63 {
+                    _ = natsConnection_Publish(side.connection, "tidings.link.bare", natsMsg_GetData(message), count)
+                } else {
+                    side.counter.add()
+                }
+                natsMsg_Destroy(message)
+            }, Unmanaged.passRetained(side).toOpaque())
+        status |= natsConnection_FlushTimeout(side.connection, 2000)
+        try check(status == 0, "no subscription")
     }
     let (here, there) = (Side(), Side())
     there.echoes = true
     try open(there)
     try open(here)
-    // The server knows both subscriptions once a message has come back.
-    usleep(200_000)
     let bytes = [UInt8](repeating: 0, count: 64)
     return Bare(
         trip: { number in
-            _ = tidings_nats_send(here.nats, bytes, 63)
+            _ = natsConnection_Publish(here.connection, "tidings.link.bare", bytes, 63)
             here.counter.wait(for: number)
         },
         stream: { total in
-            for _ in 0..<total { _ = tidings_nats_send(here.nats, bytes, 64) }
+            for _ in 0..<total { _ = natsConnection_Publish(here.connection, "tidings.link.bare", bytes, 64) }
             there.counter.wait(for: total)
         },
         end: {
-            tidings_nats_close(here.nats)
-            tidings_nats_close(there.nats)
+            natsConnection_Close(here.connection)
+            natsConnection_Close(there.connection)
         })
 }
 
