@@ -1,9 +1,6 @@
 // Errors of connections, as words.
 
 #if Relay
-    internal import Glibc
-    internal import NIOCore
-    internal import NIOPosix
     internal import NIOSSL
 
     enum TLSReason {
@@ -25,11 +22,6 @@
         static func text(of error: any Error) -> String {
             switch error {
             case let error as TransportError: return error.message
-            case let error as IOError: return String(cString: strerror(error.errnoCode))
-            case ChannelError.connectTimeout: return "no answer"
-            case let error as NIOConnectionError:
-                if error.connectionErrors.isEmpty, error.dnsAError != nil { return "its address is not known" }
-                return error.connectionErrors.first.map { text(of: $0.error) } ?? "no address works"
             case NIOSSLError.uncleanShutdown: return "the peer ended"
             case is NIOSSLExtraError:
                 return "its certificate is for another host than the address names"

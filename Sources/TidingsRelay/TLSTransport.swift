@@ -7,207 +7,287 @@
     internal import Glibc
     internal import NIOConcurrencyHelpers
     internal import NIOCore
-    internal import NIOPosix
     internal import NIOSSL
-    internal import NIOTLS
 
     #if MUTANTS
         import TidingsCoding
     #endif
 
     package final class TLSTransport: LinkTransport, @unchecked Sendable {
-        // Sendable: `sending` is locked; the variables below are used on the thread of `loop` alone.
+        // Sendable: `lock` guards `current` and all connections; the thread alone uses the other variables.
 
         /// Bytes of a message. A greater length from the peer ends the connection, before memory is taken for it.
         static let largest = 1 << 20
-        /// Bytes that wait for the loop, and that wait for the kernel. Beyond, `send` answers `.busy`.
+        /// Bytes that wait for the kernel. Beyond, `send` answers `.busy`.
         private static let bufferedMaximum = 4 << 20
+        /// Bytes of one read.
+        private static let readSize = 64 << 10
         /// Connections that have not greeted, and those of one address: each has 5 s.
         private static let ungreetedMaximum = 64
         private static let ungreetedOfAddressMaximum = 4
+        private static let greetingTimeout = TimeAmount.seconds(5)
         /// Between two lines about refused connections: every host that reaches the port can cause one.
         private static let refusalInterval = TimeAmount.seconds(10)
         /// A connection that has sent something this recently is alive, and no new one replaces it. A peer sends a beat
         /// each second.
         private static let alive = TimeAmount.seconds(3)
+        private static let greeting = Array("tidings link 1\n".utf8)
 
-        private struct Sending {
-            var bytes = ByteBuffer()
-            /// The loop will look at `bytes`.
-            var isScheduled = false
-            var isConnected = false
-            var isWritable = true
-        }
-        private let sending = NIOLockedValueBox(Sending())
-
+        private let lock = NIOLock()
         private let options: TLSOptions
         private let context: NIOSSLContext
-        private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        private let loop: any EventLoop
-        fileprivate let onEvent: @Sendable (LinkEvent) -> Void
-        private let isClosed = NIOLockedValueBox(false)
+        private let onEvent: @Sendable (LinkEvent) -> Void
+        private let wakeUp = TLSSocket.WakeUp()
+        private let listener: Int32
+        /// 1 once the thread has ended.
+        private let end = ConditionLock(value: 0)
 
-        private var listener: (any Channel)?
-        private var channels: [ObjectIdentifier: any Channel] = [:]
-        private var refusalToldAt: NIODeadline?
+        private var isClosing = false
         private var current: TLSConnection?
-        private var isEnding = false
-        /// Attempts since the last connection.
+        private var connections: [TLSConnection] = []
+        /// To be told without the lock.
+        private var events: [LinkEvent] = []
+
+        private var refusalToldAt: NIODeadline?
+        /// Attempts since the last connection, and when the next one begins; `nil`: one is under way.
         private var attempts = 0
+        private var attemptAt: NIODeadline?
         /// The last reason that was told, while there is no connection.
         private var told: String?
 
         /// The port that the listening side has.
-        package private(set) var port = 0
+        package let port: Int
 
-        /// - Parameter onEvent: called on a thread of this object, one call at a time. While it does not return,
-        ///   nothing is received, and the peer waits.
+        /// - Parameter onEvent: called on a thread of this object, which holds no lock, one call at a time. While it
+        ///   does not return, nothing is received, and the peer waits.
         /// - Throws: a file can't be used, or the side that listens can't. A peer that isn't there is no error: this
         ///   object tries until it is closed, and tells each new reason as `.disconnected`. It stays until then.
         package init(_ options: TLSOptions, onEvent: @escaping @Sendable (LinkEvent) -> Void) throws(TransportError) {
             self.options = options
             self.onEvent = onEvent
-            do {
-                context = try options.context()
-            } catch {
-                // The group has a thread by now.
-                try? group.syncShutdownGracefully()
-                throw error
-            }
-            loop = group.next()
-            guard options.isListening else {
-                loop.execute { self.connect() }
-                return
-            }
-            do {
-                let listener = try ServerBootstrap(group: group)
-                    .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                    .childChannelInitializer { channel in
-                        self.prepare(channel) { NIOSSLServerHandler(context: self.context) }
-                    }
-                    .bind(host: options.host, port: options.port).wait()
-                port = listener.localAddress?.port ?? options.port
-                loop.execute { self.listener = listener }
-            } catch {
-                try? group.syncShutdownGracefully()
-                throw TransportError(
-                    errno: (error as? IOError)?.errnoCode ?? EADDRNOTAVAIL,
-                    message: "can't listen at \(options.url): \(TLSReason.text(of: error))")
-            }
+            context = try options.context()
+            (listener, port) = try options.isListening ? TLSSocket.listen(options) : (-1, options.port)
+            attemptAt = .now()
+            startThread { [self] in run() }
         }
 
-        package var maximum: Int { sending.withLockedValue { $0.isConnected ? Self.largest : 0 } }
+        package var maximum: Int { lock.withLock { current == nil ? 0 : Self.largest } }
 
         package func send(_ bytes: [UInt8]) -> LinkSending {
             precondition(bytes.count <= Self.largest && !bytes.isEmpty, "larger than `maximum`")
-            var mustSchedule = false
-            let result = sending.withLockedValue { sending -> LinkSending in
-                guard sending.isConnected else { return .notConnected }
-                guard sending.isWritable, sending.bytes.readableBytes < Self.bufferedMaximum else { return .busy }
-                sending.bytes.writeInteger(UInt32(bytes.count))
-                sending.bytes.writeBytes(bytes)
-                mustSchedule = !sending.isScheduled
-                sending.isScheduled = true
+            return lock.withLock {
+                guard let current else { return .notConnected }
+                let waited = current.engine!.output.readableBytes
+                guard waited < Self.bufferedMaximum else { return .busy }
+                var message = ByteBufferAllocator().buffer(capacity: 4 + bytes.count)
+                message.writeInteger(UInt32(bytes.count))
+                message.writeBytes(bytes)
+                current.engine!.write(message)
+                // The thread waits until the kernel takes the rest.
+                if !current.flush(), waited == 0 { wakeUp.wake() }
                 return .sent
             }
-            // What is sent until the loop looks goes out with this message, in one write.
-            if mustSchedule { loop.execute { self.flush() } }
-            return result
         }
 
         package func close() {
-            let isFirst = isClosed.withLockedValue { isClosed in
-                defer { isClosed = true }
-                return !isClosed
+            let isFirst = lock.withLock {
+                defer { isClosing = true }
+                return !isClosing
             }
             guard isFirst else { return }
-            try? loop.submit {
-                self.isEnding = true
-                self.listener?.close(promise: nil)
-                for channel in self.channels.values { channel.close(promise: nil) }
-            }.wait()
-            try? group.syncShutdownGracefully()
+            wakeUp.wake()
+            end.lock(whenValue: 1)
+            end.unlock()
         }
 
-        // MARK: On the thread of the loop
+        // MARK: - The thread
 
-        private func flush() {
-            let bytes = sending.withLockedValue { sending in
-                sending.isScheduled = false
-                defer { sending.bytes = ByteBuffer() }
-                return sending.bytes
+        private func run() {
+            while true {
+                var polled: [pollfd] = []
+                let (limit, isLast) = lock.withLock {
+                    polled = descriptors()
+                    return (timeout(), isClosing)
+                }
+                if isLast { break }
+                _ = poll(&polled, nfds_t(polled.count), limit)
+                if polled[0].revents != 0 { wakeUp.clear() }
+                let ready = polled
+                // Names are looked up without the lock.
+                let isDue = !options.isListening && attemptAt.map { $0 <= .now() } == true
+                let addresses = isDue ? TLSSocket.addresses(options) : nil
+                let events = lock.withLock { () -> [LinkEvent] in
+                    if let addresses { connect(addresses) }
+                    if ready.contains(where: { $0.fd == listener && $0.revents != 0 }) { accept() }
+                    for connection in connections {
+                        let events = ready.first { $0.fd == connection.socket }?.revents ?? 0
+                        advance(connection, events)
+                    }
+                    connections.removeAll { $0.isOver }
+                    defer { self.events = [] }
+                    return self.events
+                }
+                for event in events { onEvent(event) }
             }
-            guard let channel = current?.channel, bytes.readableBytes > 0 else { return }
-            channel.writeAndFlush(bytes, promise: nil)
+            lock.withLock {
+                for connection in connections { connection.close() }
+                connections = []
+                current = nil
+            }
+            if listener >= 0 { Glibc.close(listener) }
+            end.lock()
+            end.unlock(withValue: 1)
         }
 
-        private func connect() {
-            if isEnding { return }
+        private func descriptors() -> [pollfd] {
+            var all = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
+            if listener >= 0 { all.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0)) }
+            for connection in connections {
+                let writes = connection.engine.map { $0.output.readableBytes > 0 } ?? true
+                all.append(
+                    pollfd(
+                        fd: connection.socket, events: Int16(writes ? POLLIN | POLLOUT : POLLIN), revents: 0))
+            }
+            return all
+        }
+
+        /// Milliseconds; -1: without end.
+        private func timeout() -> Int32 {
+            var next = options.isListening ? nil : attemptAt
+            for deadline in connections.compactMap(\.deadline) { next = min(next ?? deadline, deadline) }
+            guard let next else { return -1 }
+            return Int32(clamping: max(0, (next - .now()).nanoseconds / 1_000_000 + 1))
+        }
+
+        /// Connects to the next one of the addresses.
+        private func connect(_ addresses: [TLSSocket.Address]) {
+            attemptAt = nil
             attempts += 1
+            guard !addresses.isEmpty else { return failed("its address is not known") }
             // Short attempts find a network that works again soon; every fourth one is long, for a slow network.
             let timeout: TimeAmount = attempts % 4 == 0 ? .seconds(5) : .milliseconds(700)
-            ClientBootstrap(group: group)
-                .connectTimeout(timeout)
-                .channelInitializer { channel in
-                    self.prepare(channel) {
-                        let isName = (try? SocketAddress(ipAddress: self.options.host, port: 0)) == nil
-                        return try NIOSSLClientHandler(
-                            context: self.context, serverHostname: isName ? self.options.host : nil)
-                    }
-                }
-                .connect(host: options.host, port: options.port)
-                .whenFailure { self.failed(TLSReason.text(of: $0)) }
+            let socket = TLSSocket.connect(addresses[(attempts - 1) % addresses.count])
+            guard socket >= 0 else { return failed(String(cString: strerror(-socket))) }
+            connections.append(TLSConnection(socket, address: options.host, deadline: .now() + timeout))
         }
 
-        private func prepare(
-            _ channel: any Channel, _ handler: @escaping () throws -> any ChannelHandler
-        ) -> EventLoopFuture<Void> {
-            let others = channels.values.filter { $0 !== current?.channel }
-            let address = channel.remoteAddress?.ipAddress
-            let ofAddress = others.count { $0.remoteAddress?.ipAddress == address }
-            let isFull = others.count >= Self.ungreetedMaximum || ofAddress >= Self.ungreetedOfAddressMaximum
-            if isEnding || options.isListening && isFull {
-                return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
-            }
-            return channel.eventLoop.makeCompletedFuture {
-                let connection = TLSConnection(transport: self, channel: channel)
-                try channel.pipeline.syncOperations.addHandlers(handler(), connection)
-                // TCP_USER_TIMEOUT: data that is not acknowledged for 3 s, by a peer that is gone or by a cut, ends the
-                // connection: a new one is made as soon as the network works. TCP_RTO_MAX_MS, which an older kernel
-                // lacks: until then the kernel sends again each second.
-                for (name, value) in [(TCP_NODELAY, 1), (18, 3000), (44, 1000)] {
-                    try? channel.syncOptions?.setOption(
-                        .socket(SocketOptionLevel(IPPROTO_TCP), SocketOptionName(name)), value: SocketOptionValue(value)
-                    )
+        private func accept() {
+            while let socket = TLSSocket.accept(listener) {
+                let address = TLSSocket.peer(of: socket)?.ipAddress ?? "an unknown address"
+                let others = connections.filter { $0 !== current }
+                let ofAddress = others.count { $0.address == address }
+                let isFull = others.count >= Self.ungreetedMaximum || ofAddress >= Self.ungreetedOfAddressMaximum
+                let connection = TLSConnection(socket, address: address, deadline: .now() + Self.greetingTimeout)
+                connections.append(connection)
+                if isFull {
+                    connection.close()
+                } else {
+                    begin(connection)
                 }
-                try? channel.syncOptions?.setOption(
-                    .writeBufferWaterMark, value: .init(low: Self.bufferedMaximum / 4, high: Self.bufferedMaximum))
-                self.channels[ObjectIdentifier(channel)] = channel
-                channel.closeFuture.whenComplete { _ in self.channels[ObjectIdentifier(channel)] = nil }
             }
         }
 
-        fileprivate func failed(_ why: String) {
-            if isEnding { return }
-            tell("can't connect to \(options.url): \(why)")
-            reconnect()
+        private func begin(_ connection: TLSConnection) {
+            let peer = TLSSocket.peer(of: connection.socket)
+            do {
+                if options.isListening {
+                    connection.engine = try TLSEngine(NIOSSLServerHandler(context: context), peer)
+                } else {
+                    let isName = (try? SocketAddress(ipAddress: options.host, port: 0)) == nil
+                    connection.engine = try TLSEngine(
+                        NIOSSLClientHandler(context: context, serverHostname: isName ? options.host : nil), peer)
+                }
+                _ = connection.flush()
+            } catch {
+                fail(connection, TLSReason.text(of: error))
+            }
         }
 
-        private func reconnect() {
-            if isEnding || options.isListening { return }
-            let delay = TimeAmount.milliseconds(min(400, 25 << min(attempts, 8)))
-            loop.scheduleTask(in: delay) { self.connect() }
+        /// What the kernel has for a connection, and what its time has brought.
+        private func advance(_ connection: TLSConnection, _ ready: Int16) {
+            if ready != 0, !connection.isOver {
+                if connection.engine == nil {
+                    let code = TLSSocket.error(connection.socket)
+                    guard code == 0 else { return fail(connection, String(cString: strerror(code))) }
+                    connection.deadline = .now() + Self.greetingTimeout
+                    begin(connection)
+                } else {
+                    _ = connection.flush()
+                    read(connection)
+                }
+            }
+            if let deadline = connection.deadline, deadline <= .now(), !connection.isOver {
+                fail(connection, connection.engine == nil ? "no answer" : "it did not greet as a relay")
+            }
         }
 
-        /// Each reason once, while there is no connection.
-        private func tell(_ line: String) {
-            if current != nil || told == line { return }
-            told = line
-            onEvent(.disconnected(line))
+        private func read(_ connection: TLSConnection) {
+            guard let engine = connection.engine else { return }
+            var bytes = ByteBuffer()
+            var (count, code) = (0, Int32(0))
+            bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.readSize) {
+                count = recv(connection.socket, $0.baseAddress, $0.count, 0)
+                if count < 0 { code = errno }
+                return max(0, count)
+            }
+            if count > 0 {
+                connection.heardAt = .now()
+                engine.read(bytes, to: &connection.plain)
+                take(connection)
+                // Of the handshake, and why it failed.
+                _ = connection.flush()
+            }
+            if connection.isOver { return }
+            if let error = engine.error { return fail(connection, TLSReason.text(of: error)) }
+            if count > 0 && !engine.isEnded { return }
+            if code == EAGAIN || code == EINTR { return }
+            fail(
+                connection,
+                !engine.isProven
+                    ? "it ended the connection before it had proved anything"
+                    : code != 0 ? String(cString: strerror(code)) : "the peer ended the connection")
         }
+
+        /// What the peer has proved, and its messages.
+        private func take(_ connection: TLSConnection) {
+            let engine = connection.engine!
+            if engine.isProven, !connection.isAccepted {
+                #if MUTANT_TRANSPORT_CONNECTED_UNPROVEN  // Found by: transports tls certificates
+                    if isMutant("TRANSPORT_CONNECTED_UNPROVEN") { greeted(connection) }
+                #endif
+                guard accepts(connection) else { return fail(connection, "this link has a peer already") }
+                connection.isAccepted = true
+                engine.write(ByteBuffer(bytes: Self.greeting))
+            }
+            if !connection.isGreeted {
+                let count = connection.plain.readableBytes
+                guard connection.plain.readableBytesView.starts(with: Self.greeting.prefix(count)) else {
+                    return fail(connection, "it did not greet as a relay")
+                }
+                guard connection.plain.readSlice(length: Self.greeting.count) != nil else { return }
+                greeted(connection)
+            }
+            while let length = connection.plain.getInteger(at: connection.plain.readerIndex, as: UInt32.self) {
+                let isWithin = length > 0 && length <= Self.largest
+                #if MUTANT_TRANSPORT_TAKES_ANY_LENGTH  // Found by: transports tls hostile
+                    if isMutant("TRANSPORT_TAKES_ANY_LENGTH") { return }
+                #endif
+                guard isWithin else {
+                    return fail(
+                        connection,
+                        "it sent a message of \(length) bytes, which is not between 1 and \(Self.largest)")
+                }
+                guard connection.plain.readableBytes >= 4 + Int(length) else { break }
+                connection.plain.moveReaderIndex(forwardBy: 4)
+                events.append(.received(connection.plain.readBytes(length: Int(length))!))
+            }
+            if connection.plain.readableBytes == 0 { connection.plain = ByteBuffer() }
+        }
+
+        // MARK: - Connections
 
         /// True if this side goes on with the connection, whose peer has the right certificate.
-        fileprivate func accepts(_ connection: TLSConnection) -> Bool {
+        private func accepts(_ connection: TLSConnection) -> Bool {
             #if MUTANT_TRANSPORT_REPLACES_A_LIVE_PEER  // Found by: transports tls third
                 if isMutant("TRANSPORT_REPLACES_A_LIVE_PEER") { return true }
             #endif
@@ -215,32 +295,25 @@
             return NIODeadline.now() - current.heardAt > Self.alive
         }
 
-        fileprivate func greeted(_ connection: TLSConnection) {
-            if let old = current {
-                end(old, "the peer has connected again")
-                old.channel.close(promise: nil)
-            }
+        private func greeted(_ connection: TLSConnection) {
+            if let old = current { fail(old, "the peer has connected again") }
+            connection.isGreeted = true
+            connection.deadline = nil
             current = connection
             attempts = 0
+            attemptAt = nil
             told = nil
             refusalToldAt = nil
-            sending.withLockedValue {
-                $0.bytes = ByteBuffer()
-                $0.isConnected = true
-                $0.isWritable = true
-            }
-            onEvent(.connected)
+            events.append(.connected)
         }
 
-        fileprivate func writability(_ connection: TLSConnection) {
-            guard connection === current else { return }
-            sending.withLockedValue { $0.isWritable = connection.channel.isWritable }
-        }
-
-        fileprivate func ended(_ connection: TLSConnection) {
-            let why = connection.why ?? "the peer ended the connection"
+        /// Ends a connection, and tells why.
+        private func fail(_ connection: TLSConnection, _ why: String) {
+            guard !connection.isOver else { return }
+            connection.close()
             if connection === current {
-                end(connection, why)
+                current = nil
+                tell("lost the connection of \(options.url): \(why)")
                 reconnect()
             } else if options.isListening {
                 if let refusalToldAt, NIODeadline.now() - refusalToldAt < Self.refusalInterval { return }
@@ -251,122 +324,62 @@
             }
         }
 
-        private func end(_ connection: TLSConnection, _ why: String) {
-            guard connection === current else { return }
-            current = nil
-            sending.withLockedValue {
-                $0.isConnected = false
-                $0.bytes = ByteBuffer()
-            }
-            tell("lost the connection of \(options.url): \(why)")
+        private func failed(_ why: String) {
+            tell("can't connect to \(options.url): \(why)")
+            reconnect()
+        }
+
+        private func reconnect() { attemptAt = .now() + .milliseconds(min(400, 25 << Int64(min(attempts, 8)))) }
+
+        /// Each reason once, while there is no connection.
+        private func tell(_ line: String) {
+            if current != nil || told == line { return }
+            told = line
+            events.append(.disconnected(line))
         }
     }
 
-    /// One connection, from its first byte.
-    private final class TLSConnection: ChannelInboundHandler {
-        typealias InboundIn = ByteBuffer
-        typealias OutboundOut = ByteBuffer
-
-        private static let greeting = Array("tidings link 1\n".utf8)
-        private static let greetingTimeout = TimeAmount.seconds(5)
-
-        // The transport waits for the end of its loop, and so for that of each connection.
-        private unowned let transport: TLSTransport
-        let channel: any Channel
+    /// One connection, from its first byte. Used with the transport's lock.
+    private final class TLSConnection {
+        let socket: Int32
         let address: String
-        private(set) var heardAt = NIODeadline.now()
-        private(set) var why: String?
-        private var isGreeted = false
-        private var isOver = false
+        /// `nil`: the kernel is connecting.
+        var engine: TLSEngine?
+        /// When it must be connected, or have greeted; `nil`: it has.
+        var deadline: NIODeadline?
+        var heardAt = NIODeadline.now()
+        var isAccepted = false
+        var isGreeted = false
+        private(set) var isOver = false
         /// The bytes of an unfinished message: at most `TLSTransport.largest`, and what one read brought.
-        private var waiting = ByteBuffer()
-        private var timeout: Scheduled<Void>?
+        var plain = ByteBuffer()
 
-        init(transport: TLSTransport, channel: any Channel) {
-            self.transport = transport
-            self.channel = channel
-            address = channel.remoteAddress?.ipAddress ?? "an unknown address"
+        init(_ socket: Int32, address: String, deadline: NIODeadline) {
+            self.socket = socket
+            self.address = address
+            self.deadline = deadline
         }
 
-        func channelActive(context: ChannelHandlerContext) {
-            timeout = context.eventLoop.assumeIsolated().scheduleTask(in: Self.greetingTimeout) {
-                self.fail("it did not greet as a relay")
-            }
-            context.fireChannelActive()
-        }
-
-        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-            if case TLSUserEvent.handshakeCompleted = event {
-                #if MUTANT_TRANSPORT_CONNECTED_UNPROVEN  // Found by: transports tls certificates
-                    if isMutant("TRANSPORT_CONNECTED_UNPROVEN") { transport.greeted(self) }
-                #endif
-                if transport.accepts(self) {
-                    context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: Self.greeting)), promise: nil)
-                } else {
-                    fail("this link has a peer already")
+        /// Writes what the kernel takes. True: that is everything. The thread that reads notices errors.
+        func flush() -> Bool {
+            guard let engine else { return true }
+            while engine.output.readableBytes > 0 {
+                let count = engine.output.readWithUnsafeReadableBytes {
+                    max(0, Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)))
                 }
+                if count == 0 { return false }
             }
-            context.fireUserInboundEventTriggered(event)
+            engine.output = ByteBuffer()
+            return true
         }
 
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            guard !isOver else { return }
-            heardAt = .now()
-            var bytes = unwrapInboundIn(data)
-            if waiting.readableBytes == 0 {
-                read(&bytes)
-                waiting = bytes
-            } else {
-                waiting.writeBuffer(&bytes)
-                read(&waiting)
-            }
-            if waiting.readableBytes == 0 { waiting = ByteBuffer() }
-        }
-
-        private func read(_ bytes: inout ByteBuffer) {
-            if !isGreeted {
-                guard bytes.readableBytesView.starts(with: Self.greeting.prefix(bytes.readableBytes)) else {
-                    return fail("it did not greet as a relay")
-                }
-                guard bytes.readSlice(length: Self.greeting.count) != nil else { return }
-                isGreeted = true
-                timeout?.cancel()
-                transport.greeted(self)
-            }
-            while !isOver, let length = bytes.getInteger(at: bytes.readerIndex, as: UInt32.self) {
-                let isWithin = length > 0 && length <= TLSTransport.largest
-                #if MUTANT_TRANSPORT_TAKES_ANY_LENGTH  // Found by: transports tls hostile
-                    if isMutant("TRANSPORT_TAKES_ANY_LENGTH") { return }
-                #endif
-                guard isWithin else {
-                    return fail(
-                        "it sent a message of \(length) bytes, which is not between 1 and \(TLSTransport.largest)")
-                }
-                guard bytes.readableBytes >= 4 + Int(length) else { return }
-                bytes.moveReaderIndex(forwardBy: 4)
-                transport.onEvent(.received(bytes.readBytes(length: Int(length))!))
-            }
-        }
-
-        private func fail(_ line: String) {
-            guard !isOver else { return }
+        func close() {
+            if isOver { return }
             isOver = true
-            why = why ?? line
-            channel.close(promise: nil)
-        }
-
-        func channelWritabilityChanged(context: ChannelHandlerContext) {
-            transport.writability(self)
-            context.fireChannelWritabilityChanged()
-        }
-
-        func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(TLSReason.text(of: error)) }
-
-        func channelInactive(context: ChannelHandlerContext) {
-            isOver = true
-            timeout?.cancel()
-            transport.ended(self)
-            context.fireChannelInactive()
+            engine?.close()
+            _ = flush()
+            engine = nil
+            Glibc.close(socket)
         }
     }
 #endif
