@@ -279,7 +279,7 @@
             }
             if let name = met {
                 met = nil
-                subscribe(to: name, core)
+                subscribe(to: name, &core)
             }
             let result = isTaken ? 0 : tidings_next(observer, 0, &delivery)
             isTaken = false
@@ -335,7 +335,7 @@
             return counts
         }
 
-        private func subscribe(to name: Int, _ core: RelayCore) {
+        private func subscribe(to name: Int, _ core: inout RelayCore) {
             guard !isExact(name), exactCount < Self.nameLimit else { return }
             setExact(name)
             var result: Int32 = 0
@@ -513,9 +513,10 @@
 
         // MARK: - Posting
 
-        func post(_ post: Post, _ core: RelayCore) -> Posted {
+        /// - Parameter core: is not changed. To pass it by value would copy it.
+        func post(_ post: Post, _ core: inout RelayCore) -> Posted {
             // Its losses include own posts, which the core can tell apart only by their name.
-            subscribe(to: post.name, core)
+            subscribe(to: post.name, &core)
             let section = OriginSection(post)
             var options = tidings_post_options()
             options.format = post.content.format
@@ -527,7 +528,7 @@
             #endif
             var sequence: UInt64 = 0
             let result = post.content.withBytes { subject, payload in
-                guard let publisher = publisher(of: post.name, subject, core) else { return publisherError }
+                guard let publisher = publisher(of: post.name, subject, &core) else { return publisherError }
                 return withUnsafeBytes(of: section) { bytes in
                     var one = tidings_section()
                     one.bytes = bytes.baseAddress
@@ -560,7 +561,9 @@
             }
         }
 
-        private func publisher(of name: Int, _ subject: UnsafeRawBufferPointer, _ core: RelayCore) -> OpaquePointer? {
+        private func publisher(
+            of name: Int, _ subject: UnsafeRawBufferPointer, _ core: inout RelayCore
+        ) -> OpaquePointer? {
             guard subject.isEmpty else {
                 let subject = String(decoding: subject, as: UTF8.self)
                 return publisher(for: PublisherKey(name: core.name(name), subject: subject))

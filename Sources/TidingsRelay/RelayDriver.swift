@@ -18,8 +18,10 @@
         /// Bytes of messages that arrive before `run`. More are dropped. Their link repairs that.
         private static let earlyLimit = 64 << 20
         private static let startLimit = 16
-        /// Nanoseconds between two questions for the oldest position, which take a walk along the center's tables.
+        /// Nanoseconds between two questions for the oldest position, at least, and how many times as long as the last
+        /// answer took: it is a walk along the center's tables.
         private static let ringInterval: UInt64 = 50_000_000
+        private static let ringShare: UInt64 = 32
         /// Nanoseconds after which a post without room is given up.
         private static let postLimit: UInt64 = 5_000_000_000
         /// Milliseconds until a post that was refused for now is tried again.
@@ -51,7 +53,9 @@
         private var toldPostProblem = false
         /// The values could not be listed after a loss.
         private var needsRefresh = false
-        private var ringAskedAt: UInt64 = 0
+        private var ringAskAt: UInt64 = 0
+        /// Where the ring ended at the last question.
+        private var ringEnd: UInt64 = 0
         /// When the post that waits was first refused without an observer that holds it back; 0: none waits.
         private var postWaitsSince: UInt64 = 0
         private var orders: [Order] = []
@@ -227,7 +231,7 @@
                     failure = error
                     wake()
                 }
-                report.update(lanes, core, center, now: now)
+                report.update(lanes, &core, now: now)
                 // What is due later is for that thread, too.
                 if let waitsUntil, due < waitsUntil { wake() }
             }
@@ -296,10 +300,7 @@
                 }
                 core.advance(to: now / 1_000_000)
                 if needsRefresh { needsRefresh = try !Self.refresh(&core, center) }
-                if now > ringAskedAt + Self.ringInterval {
-                    ringAskedAt = now
-                    core.ringBegins(at: center.oldest)
-                }
+                if now >= ringAskAt, center.end != ringEnd { askForOldest() }
                 for at in lanes.indices {
                     takeFrames(at)
                     if !lanes[at].isWritable {
@@ -309,7 +310,7 @@
                 }
                 hasMore = try read()
                 let isBusy = try carryOut()
-                report.update(lanes, core, center, now: now)
+                report.update(lanes, &core, now: now)
                 if hasMore || isBusy {
                     // Threads of transports have their turn.
                     lock.unlock()
@@ -324,6 +325,13 @@
                 lock.lock()
                 waitsUntil = nil
             }
+        }
+
+        private func askForOldest() {
+            ringEnd = center.end
+            core.ringBegins(at: center.oldest)
+            let took = Self.monotonic() - now
+            ringAskAt = now + max(Self.ringInterval, Self.ringShare * took)
         }
 
         private func takeOrders() -> [Order] {
@@ -376,7 +384,7 @@
                     lane.send(frame, now: now)
                     core.setWritable(lane.isWritable, link: link)
                 case .post(let post):
-                    switch center.post(post, core) {
+                    switch center.post(post, &core) {
                     case .at(let position):
                         core.posted(at: position)
                         toldPostProblem = false

@@ -186,7 +186,9 @@
         }
 
         /// Reports changes: phases at once, numbers each second.
-        func update(_ lanes: [RelayLane], _ core: RelayCore, _ ring: RelayCenter, now: UInt64) {
+        ///
+        /// - Parameter core: is not changed. To pass it by value would copy it.
+        func update(_ lanes: [RelayLane], _ core: inout RelayCore, now: UInt64) {
             due = nil
             var hasPhaseChanged = false
             for (at, lane) in lanes.enumerated() {
@@ -224,14 +226,14 @@
                 }
             }
             guard hasPhaseChanged || now >= lastAt + Self.interval else {
-                if last.map({ !$0.hasNumbers(of: core, lanes) }) ?? true {
+                if last.map({ !$0.hasNumbers(of: &core, lanes) }) ?? true {
                     due = min(due ?? .max, lastAt + Self.interval)
                 }
                 return
             }
             let state = Relay.State(
                 pid: getpid(), host: host, lost: core.lostInAll,
-                links: lanes.enumerated().map { at, lane in Self.state(at, lane, core) })
+                links: lanes.enumerated().map { at, lane in Self.state(at, lane, &core) })
             lastAt = now
             guard state != last else { return }
             do {
@@ -255,7 +257,7 @@
             !lane.isUp ? .connecting : peer == nil ? .waiting : .connected
         }
 
-        private static func state(_ at: Int, _ lane: RelayLane, _ core: RelayCore) -> Relay.LinkState {
+        private static func state(_ at: Int, _ lane: RelayLane, _ core: inout RelayCore) -> Relay.LinkState {
             let peer = lane.peer
             var state = Relay.LinkState(lane.link.name, lane.link.shownURL, phase(lane, peer))
             let figures = core.figures(ofLink: at)
@@ -291,7 +293,7 @@
     }
 
     extension Relay.State {
-        fileprivate func hasNumbers(of core: RelayCore, _ lanes: [RelayLane]) -> Bool {
+        fileprivate func hasNumbers(of core: inout RelayCore, _ lanes: [RelayLane]) -> Bool {
             guard links.count == lanes.count else { return false }
             return links.indices.allSatisfy { at in
                 let figures = core.figures(ofLink: at)
