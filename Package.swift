@@ -31,7 +31,7 @@ func ofRelay(_ product: String, _ package: String) -> Target.Dependency {
     .product(name: product, package: package, condition: withRelay)
 }
 let nio =
-    ["NIOConcurrencyHelpers", "NIOCore", "NIOPosix", "NIOTLS"].map { ofRelay($0, "swift-nio") }
+    ["NIOConcurrencyHelpers", "NIOCore", "NIOTLS"].map { ofRelay($0, "swift-nio") }
     + [ofRelay("NIOSSL", "swift-nio-ssl")]
 
 let package = Package(
@@ -432,7 +432,7 @@ if Context.environment["TIDINGS_SERVICE_ALONE"] != nil {
     package.targets.append(
         .executableTarget(
             name: "LinkTransports",
-            dependencies: ["TidingsLink", "TidingsRelay"] + nio,
+            dependencies: ["TidingsLink", "TidingsRelay", ofRelay("NIOPosix", "swift-nio")] + nio,
             path: "Tests/link",
             exclude: [
                 "README.md", "Schedule.swift", "Trace.swift", "certificates.sh", "credentials.py", "figures", "found",

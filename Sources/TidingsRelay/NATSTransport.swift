@@ -6,7 +6,6 @@
     #endif
     internal import Glibc
     internal import NIOConcurrencyHelpers
-    internal import NIOCore
 
     #if MUTANTS
         import TidingsCoding

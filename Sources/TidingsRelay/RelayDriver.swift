@@ -319,9 +319,10 @@
                 }
                 center.caughtUp()
                 let end = due
+                let timeout = Int64(clamping: max(end, now + 1000) - now)
                 waitsUntil = end
                 lock.unlock()
-                center.wait(Int64(clamping: max(end, now + 1000) - now))
+                center.wait(timeout)
                 lock.lock()
                 waitsUntil = nil
             }

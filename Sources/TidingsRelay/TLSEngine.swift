@@ -1,5 +1,5 @@
-// TLS without a socket: the handler of swift-nio-ssl on a channel that keeps the bytes. NIO's own channels belong to one
-// thread, and each message of another thread wakes it. Here, whoever has the transport's lock reads and writes.
+// TLS without a socket: the handler of swift-nio-ssl on a channel that keeps the bytes. NIO's own channels belong to
+// one thread, and each message of another thread wakes it. Here, whoever has the transport's lock reads and writes.
 
 #if Relay
     internal import Dispatch
@@ -171,7 +171,8 @@
 
         func submit<T>(_ task: @escaping @Sendable () throws -> T) -> EventLoopFuture<T> {
             let promise = makePromise(of: T.self)
-            execute { promise.completeWith(Result { try task() }) }
+            let run: () throws -> T = task
+            tasks.append { promise.assumeIsolated().completeWith(Result { try run() }) }
             return promise.futureResult
         }
 

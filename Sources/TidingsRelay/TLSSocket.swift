@@ -80,10 +80,10 @@
             return -code
         }
 
-        /// `nil`: no connection waits.
-        static func accept(_ listener: Int32) -> Int32? {
+        /// A socket, or a negative errno; -EAGAIN: no connection waits.
+        static func accept(_ listener: Int32) -> Int32 {
             let socket = Glibc.accept(listener, nil, nil)
-            guard socket >= 0 else { return nil }
+            guard socket >= 0 else { return -errno }
             setUp(socket)
             setOptions(socket)
             return socket

@@ -49,7 +49,8 @@
         private var events: [LinkEvent] = []
 
         private var refusalToldAt: NIODeadline?
-        /// Attempts since the last connection, and when the next one begins; `nil`: one is under way.
+        /// Attempts since the last connection, and when the next one begins, or the listener is asked again; `nil`: one
+        /// is under way.
         private var attempts = 0
         private var attemptAt: NIODeadline?
         /// The last reason that was told, while there is no connection.
@@ -141,7 +142,9 @@
 
         private func descriptors() -> [pollfd] {
             var all = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
-            if listener >= 0 { all.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0)) }
+            if listener >= 0, attemptAt.map({ $0 <= .now() }) ?? true {
+                all.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
+            }
             for connection in connections {
                 let writes = connection.engine.map { $0.output.readableBytes > 0 } ?? true
                 all.append(
@@ -153,7 +156,7 @@
 
         /// Milliseconds; -1: without end.
         private func timeout() -> Int32 {
-            var next = options.isListening ? nil : attemptAt
+            var next = attemptAt.flatMap { options.isListening && $0 <= .now() ? nil : $0 }
             for deadline in connections.compactMap(\.deadline) { next = min(next ?? deadline, deadline) }
             guard let next else { return -1 }
             return Int32(clamping: max(0, (next - .now()).nanoseconds / 1_000_000 + 1))
@@ -172,7 +175,13 @@
         }
 
         private func accept() {
-            while let socket = TLSSocket.accept(listener) {
+            while true {
+                let socket = TLSSocket.accept(listener)
+                guard socket >= 0 else {
+                    // For example, this process has no descriptor left. The connection waits in the kernel.
+                    if ![EAGAIN, EINTR, ECONNABORTED].contains(-socket) { attemptAt = .now() + .milliseconds(100) }
+                    return
+                }
                 let address = TLSSocket.peer(of: socket)?.ipAddress ?? "an unknown address"
                 let others = connections.filter { $0 !== current }
                 let ofAddress = others.count { $0.address == address }
@@ -232,6 +241,7 @@
             }
             if count > 0 {
                 connection.heardAt = .now()
+                connection.hasSpoken = true
                 engine.read(bytes, to: &connection.plain)
                 take(connection)
                 // Of the handshake, and why it failed.
@@ -241,6 +251,8 @@
             if let error = engine.error { return fail(connection, TLSReason.text(of: error)) }
             if count > 0 && !engine.isEnded { return }
             if code == EAGAIN || code == EINTR { return }
+            // Someone has looked whether the port is open. A line would keep back the next one for a while.
+            if options.isListening, !connection.hasSpoken { return connection.close() }
             fail(
                 connection,
                 !engine.isProven
@@ -329,7 +341,10 @@
             reconnect()
         }
 
-        private func reconnect() { attemptAt = .now() + .milliseconds(min(400, 25 << Int64(min(attempts, 8)))) }
+        private func reconnect() {
+            if options.isListening { return }
+            attemptAt = .now() + .milliseconds(min(400, 25 << Int64(min(attempts, 8))))
+        }
 
         /// Each reason once, while there is no connection.
         private func tell(_ line: String) {
@@ -348,6 +363,7 @@
         /// When it must be connected, or have greeted; `nil`: it has.
         var deadline: NIODeadline?
         var heardAt = NIODeadline.now()
+        var hasSpoken = false
         var isAccepted = false
         var isGreeted = false
         private(set) var isOver = false

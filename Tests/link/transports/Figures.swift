@@ -56,29 +56,38 @@ struct Bare {
 }
 
 // NATS's C client as a program uses it: the relay has its own way of reading the socket.
-@_silgen_name("natsOptions_Create") func natsOptions_Create(_ options: inout OpaquePointer?) -> Int32
-@_silgen_name("natsOptions_SetURL") func natsOptions_SetURL(_ options: OpaquePointer?, _ url: UnsafePointer<CChar>) -> Int32
-@_silgen_name("natsOptions_SetNoEcho") func natsOptions_SetNoEcho(_ options: OpaquePointer?, _ isOn: Bool) -> Int32
-@_silgen_name("natsOptions_SetSendAsap") func natsOptions_SetSendAsap(_ options: OpaquePointer?, _ isOn: Bool) -> Int32
-@_silgen_name("natsOptions_Destroy") func natsOptions_Destroy(_ options: OpaquePointer?)
+@_silgen_name("natsOptions_Create")
+func natsOptionsCreate(_ options: inout OpaquePointer?) -> Int32
+@_silgen_name("natsOptions_SetURL")
+func natsOptionsSetURL(_ options: OpaquePointer?, _ url: UnsafePointer<CChar>) -> Int32
+@_silgen_name("natsOptions_SetNoEcho")
+func natsOptionsSetNoEcho(_ options: OpaquePointer?, _ isOn: Bool) -> Int32
+@_silgen_name("natsOptions_SetSendAsap")
+func natsOptionsSetSendAsap(_ options: OpaquePointer?, _ isOn: Bool) -> Int32
+@_silgen_name("natsOptions_Destroy")
+func natsOptionsDestroy(_ options: OpaquePointer?)
 @_silgen_name("natsConnection_Connect")
-func natsConnection_Connect(_ connection: inout OpaquePointer?, _ options: OpaquePointer?) -> Int32
+func natsConnectionConnect(_ connection: inout OpaquePointer?, _ options: OpaquePointer?) -> Int32
 @_silgen_name("natsConnection_Subscribe")
-func natsConnection_Subscribe(
+func natsConnectionSubscribe(
     _ subscription: inout OpaquePointer?, _ connection: OpaquePointer?, _ subject: UnsafePointer<CChar>,
     _ handler: @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?, UnsafeMutableRawPointer?) -> Void,
     _ context: UnsafeMutableRawPointer
 ) -> Int32
 @_silgen_name("natsConnection_FlushTimeout")
-func natsConnection_FlushTimeout(_ connection: OpaquePointer?, _ milliseconds: Int64) -> Int32
+func natsConnectionFlushTimeout(_ connection: OpaquePointer?, _ milliseconds: Int64) -> Int32
 @_silgen_name("natsConnection_Publish")
-func natsConnection_Publish(
+func natsConnectionPublish(
     _ connection: OpaquePointer?, _ subject: UnsafePointer<CChar>, _ bytes: UnsafeRawPointer, _ count: Int32
 ) -> Int32
-@_silgen_name("natsConnection_Close") func natsConnection_Close(_ connection: OpaquePointer?)
-@_silgen_name("natsMsg_GetData") func natsMsg_GetData(_ message: OpaquePointer?) -> UnsafePointer<CChar>
-@_silgen_name("natsMsg_GetDataLength") func natsMsg_GetDataLength(_ message: OpaquePointer?) -> Int32
-@_silgen_name("natsMsg_Destroy") func natsMsg_Destroy(_ message: OpaquePointer?)
+@_silgen_name("natsConnection_Close")
+func natsConnectionClose(_ connection: OpaquePointer?)
+@_silgen_name("natsMsg_GetData")
+func natsMsgGetData(_ message: OpaquePointer?) -> UnsafePointer<CChar>
+@_silgen_name("natsMsg_GetDataLength")
+func natsMsgGetDataLength(_ message: OpaquePointer?) -> Int32
+@_silgen_name("natsMsg_Destroy")
+func natsMsgDestroy(_ message: OpaquePointer?)
 
 /// Two connections, one subject.
 func bareNATS(_ link: TestLink) throws -> Bare {
@@ -91,26 +100,26 @@ func bareNATS(_ link: TestLink) throws -> Bare {
     func open(_ side: Side) throws {
         var options: OpaquePointer?
         var subscription: OpaquePointer?
-        var status = natsOptions_Create(&options)
-        defer { natsOptions_Destroy(options) }
-        status |= natsOptions_SetURL(options, "nats://127.0.0.1:\(link.port)")
-        status |= natsOptions_SetNoEcho(options, true)
-        status |= natsOptions_SetSendAsap(options, true)
-        status |= natsConnection_Connect(&side.connection, options)
+        var status = natsOptionsCreate(&options)
+        defer { natsOptionsDestroy(options) }
+        status |= natsOptionsSetURL(options, "nats://127.0.0.1:\(link.port)")
+        status |= natsOptionsSetNoEcho(options, true)
+        status |= natsOptionsSetSendAsap(options, true)
+        status |= natsConnectionConnect(&side.connection, options)
         try check(status == 0, "no connection")
-        status = natsConnection_Subscribe(
+        status = natsConnectionSubscribe(
             &subscription, side.connection, "tidings.link.bare",
             { _, _, message, context in
                 let side = Unmanaged<Side>.fromOpaque(context!).takeUnretainedValue()
-                let count = natsMsg_GetDataLength(message)
+                let count = natsMsgGetDataLength(message)
                 if side.echoes, count == 63 {
-                    _ = natsConnection_Publish(side.connection, "tidings.link.bare", natsMsg_GetData(message), count)
+                    _ = natsConnectionPublish(side.connection, "tidings.link.bare", natsMsgGetData(message), count)
                 } else {
                     side.counter.add()
                 }
-                natsMsg_Destroy(message)
+                natsMsgDestroy(message)
             }, Unmanaged.passRetained(side).toOpaque())
-        status |= natsConnection_FlushTimeout(side.connection, 2000)
+        status |= natsConnectionFlushTimeout(side.connection, 2000)
         try check(status == 0, "no subscription")
     }
     let (here, there) = (Side(), Side())
@@ -120,16 +129,16 @@ func bareNATS(_ link: TestLink) throws -> Bare {
     let bytes = [UInt8](repeating: 0, count: 64)
     return Bare(
         trip: { number in
-            _ = natsConnection_Publish(here.connection, "tidings.link.bare", bytes, 63)
+            _ = natsConnectionPublish(here.connection, "tidings.link.bare", bytes, 63)
             here.counter.wait(for: number)
         },
         stream: { total in
-            for _ in 0..<total { _ = natsConnection_Publish(here.connection, "tidings.link.bare", bytes, 64) }
+            for _ in 0..<total { _ = natsConnectionPublish(here.connection, "tidings.link.bare", bytes, 64) }
             there.counter.wait(for: total)
         },
         end: {
-            natsConnection_Close(here.connection)
-            natsConnection_Close(there.connection)
+            natsConnectionClose(here.connection)
+            natsConnectionClose(there.connection)
         })
 }
 

@@ -5,8 +5,8 @@
 
 COMMAND is `tidings` with the trait Relay, TRANSPORTS the program LinkTransports (Tests/link), both optimized. For each
 transport: the median time from a post here to its arrival at an observer there (64 bytes, 300 µs apart, so that all
-threads sleep), beside half of the library's round trip; and a stream, beside the library's own. Taken by turns, three
-times; the middle of three is printed.
+threads sleep), beside half of the library's round trip, and beside a post to an observer of the same center, which no
+relay observes; and a stream, beside the library's own. Taken by turns, three times; the middle of three is printed.
 """
 import json
 import os
@@ -73,28 +73,29 @@ def measure(kind, command, transports, work, shared, host, started):
         if any(relay.poll() is not None for relay in relays):
             sys.exit("a relay ended: " + (work / f"{kind}0.log").read_text() + (work / f"{kind}1.log").read_text())
 
-    def run(count, pause):
-        taker = subprocess.Popen([host, "time", "player", "f.a", str(count)], env=environments[1],
+    def run(count, pause, name="f.a", side=1):
+        taker = subprocess.Popen([host, "time", "player", name, str(count)], env=environments[side],
                                  stdout=subprocess.PIPE, text=True)
         taker.stdout.readline()
-        subprocess.run([host, "stamp", "player", "f.a", str(count), str(pause)], env=environments[0], check=True)
+        subprocess.run([host, "stamp", "player", name, str(count), str(pause)], env=environments[0], check=True)
         taken, median, span = map(int, taker.communicate()[0].split())
         return median / 1000, taken / span * 1e9, count - taken
 
     run(500, 300)  # the name is known everywhere
-    latencies, rates, halves, bares, lost = [], [], [], [], 0
+    latencies, locals_, rates, halves, bares, lost = [], [], [], [], [], 0
     for _ in range(3):
         output = subprocess.run([transports, kind, work, str(port + 1 if port < 65000 else port - 9), "bare"], check=True,
                                 stdout=subprocess.PIPE, text=True).stdout.split()
         halves.append(int(output[-2]) / 1000)
         bares.append(int(output[-1]))
         latencies.append(run(3000, 300)[0])
+        locals_.append(run(3000, 300, "g.a", 0)[0])
         _, rate, missed = run(STREAM, 0)
         rates.append(rate)
         lost += missed
-    latency, rate, half, bare = (sorted(values)[1] for values in (latencies, rates, halves, bares))
-    print(f"{kind}: post to arrival {latency:.1f} µs, half of the library's round trip {half:.1f} µs ({latency / half:.2f} ×); "
-          f"stream {rate:.0f} a second, the library's {bare} ({rate / bare:.2f} ×), {lost} missed", flush=True)
+    latency, local, rate, half, bare = (sorted(values)[1] for values in (latencies, locals_, rates, halves, bares))
+    print(f"{kind}: post to arrival {latency:.1f} µs, half of the library's round trip {half:.1f} µs ({latency / half:.2f} ×), "
+          f"in one center {local:.1f} µs; stream {rate:.0f} a second, the library's {bare} ({rate / bare:.2f} ×), {lost} missed", flush=True)
     for process in relays:
         process.kill()
 
