@@ -64,7 +64,7 @@
         package init(_ options: NATSOptions, onEvent: @escaping @Sendable (LinkEvent) -> Void) throws(TransportError) {
             self.options = options
             self.onEvent = onEvent
-            let handle = try open()
+            let handle = try open(timeout: 0)
             state.withLockedValue { $0.handle = handle }
             startThread { [self] in keepConnected() }
         }
@@ -72,6 +72,7 @@
         private func keepConnected() {
             var handle = state.withLockedValue { $0.handle }
             var pause = Self.pause
+            var attempts = 0
             while true {
                 if let opened = handle {
                     let maximum = tidings_nats_maximum(opened)
@@ -96,7 +97,10 @@
                 if !isClosing, change.lock(whenValue: 1, timeoutSeconds: pause) { change.unlock(withValue: 0) }
                 if state.withLockedValue({ $0.isClosing }) { break }
                 do throws(TransportError) {
-                    handle = try open()
+                    // Short attempts find a network that works again soon; every fourth one is long, for a slow network.
+                    attempts += 1
+                    handle = try open(timeout: attempts % 4 == 0 ? 5000 : 700)
+                    attempts = 0
                 } catch {
                     handle = nil
                     state.withLockedValue { $0.isRefused = error.errno == EACCES }
@@ -107,7 +111,8 @@
             end.unlock(withValue: 1)
         }
 
-        private func open() throws(TransportError) -> OpaquePointer? {
+        /// - Parameter timeout: milliseconds; 0: the first attempt.
+        private func open(timeout: Int32) throws(TransportError) -> OpaquePointer? {
             guard let subject = options.subject else {
                 throw TransportError(
                     errno: EINVAL,
@@ -126,6 +131,7 @@
                 native.name = texts[2]
                 native.credentials = texts[3]
                 native.ca = texts[4]
+                native.timeout_ms = timeout
                 native.context = Unmanaged.passUnretained(self).toOpaque()
                 native.event = { context, event, bytes, size in
                     let transport = Unmanaged<NATSTransport>.fromOpaque(context!).takeUnretainedValue()

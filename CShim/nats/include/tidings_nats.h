@@ -20,14 +20,15 @@ typedef struct tidings_nats_options {
     const char *ca;           // a file with certificates: TLS is then required; or NULL
     const char *certificate;  // with `key`: the client's own, or NULL
     const char *key;
+    int timeout_ms;  // for another connection, whose server is known; 0: the first one
     void *context;
     // Called on one thread of the handle, which holds no lock. `bytes` are valid during the call.
     void (*event)(void *context, int event, const void *bytes, size_t size);
 } tidings_nats_options;
 
 // Connects. 0, or a negative errno with a line in `error`: -EACCES the server refuses this client, or the subject,
-// -ECONNREFUSED there is no server, -EPROTO it is older than 2.9, -EINVAL an option. It may take 2 s for each address,
-// and 6 s more for a server that answers late.
+// -ECONNREFUSED there is no server, -EPROTO it is older than 2.9, -EINVAL an option. The first one may take 2 s for
+// each address, and 6 s more for a server that answers late.
 int tidings_nats_open(const tidings_nats_options *options, tidings_nats **nats, char *error, size_t error_size);
 
 // The first event follows.

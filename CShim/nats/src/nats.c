@@ -279,7 +279,7 @@ static natsStatus start(tidings_nats *nats) {
 }
 
 int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, char *error, size_t error_size) {
-    const int old = check_version(given->url, error, error_size);
+    const int old = given->timeout_ms ? 0 : check_version(given->url, error, error_size);
     if (old) return old;
     tidings_nats *nats = calloc(1, sizeof *nats);
     if (!nats) return -ENOMEM;
@@ -302,6 +302,7 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
     if (status == NATS_OK && given->ca) status = natsOptions_LoadCATrustedCertificates(options, given->ca);
     if (status == NATS_OK && given->certificate)
         status = natsOptions_LoadCertificatesChain(options, given->certificate, given->key);
+    if (status == NATS_OK && given->timeout_ms) status = natsOptions_SetTimeout(options, given->timeout_ms);
     if (status == NATS_OK) status = natsOptions_SetNoEcho(options, true);
     // A new connection is a new client. A frame that was sent before belongs to an earlier session, and the client's
     // lock is never held while it connects.
