@@ -97,7 +97,7 @@
                 if !isClosing, change.lock(whenValue: 1, timeoutSeconds: pause) { change.unlock(withValue: 0) }
                 if state.withLockedValue({ $0.isClosing }) { break }
                 do throws(TransportError) {
-                    // Short attempts find a network that works again soon; every fourth one is long, for a slow network.
+                    // Short attempts find a network that works again soon; each fourth one is for a slow network.
                     attempts += 1
                     handle = try open(timeout: attempts % 4 == 0 ? 5000 : 700)
                     attempts = 0

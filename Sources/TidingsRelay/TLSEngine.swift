@@ -1,5 +1,6 @@
 // TLS without a socket: the handler of swift-nio-ssl on a channel that keeps the bytes. NIO's own channels belong to
-// one thread, and each message of another thread wakes it. Here, whoever has the transport's lock reads and writes.
+// one thread, and each message of another thread wakes it. Here, the thread that has the transport's lock reads and
+// writes.
 
 #if Relay
     internal import Dispatch
@@ -150,7 +151,7 @@
         func errorCaught0(error: any Error) {}
     }
 
-    /// Whoever has the transport's lock is in it. Its times never come: the transport has its own.
+    /// The thread that has the transport's lock is in it. Its times never come: the transport has its own.
     private final class EngineLoop: EventLoop, @unchecked Sendable {
         // Sendable: the transport's lock guards everything.
         private var tasks: [() -> Void] = []

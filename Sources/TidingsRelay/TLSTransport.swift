@@ -251,7 +251,7 @@
             if let error = engine.error { return fail(connection, TLSReason.text(of: error)) }
             if count > 0 && !engine.isEnded { return }
             if code == EAGAIN || code == EINTR { return }
-            // Someone has looked whether the port is open. A line would keep back the next one for a while.
+            // A process has looked whether the port is open. A line would keep back the next one for a while.
             if options.isListening, !connection.hasSpoken { return connection.close() }
             fail(
                 connection,

@@ -1,5 +1,5 @@
 // A subject of NATS as a transport. The C client has no thread for this connection: one thread of this file polls the
-// socket, and lets the client read it. Whoever publishes writes to the socket, if the kernel takes the bytes at once.
+// socket, and lets the client read it. The thread that publishes writes to the socket, if the kernel takes the bytes.
 #include "tidings_nats.h"
 
 #ifdef TIDINGS_RELAY
