@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <nats/nats.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +27,7 @@
 #define BUFFER_SIZE (BUFFERED_MAX + MESSAGE_MAX + (64 << 10))
 // ms: the client pings so often. The kernel would take minutes to notice a cut.
 #define PING_INTERVAL INT64_C(1000)
-#define SILENCE_MAX INT64_C(3000)  // ms without a byte from the server, which answers pings, until it is left
+#define SILENCE_MAX 3000  // ms without a byte from the server, which answers pings, until it is left
 
 static const char not_permitted[] = "the server does not permit this client to use the link's subject";
 
@@ -70,6 +71,10 @@ static void wake(tidings_nats *nats) {
 static natsStatus attach(void **data, void *loop, natsConnection *connection, natsSock socket) {
     (void)connection;
     tidings_nats *nats = *data = loop;
+    // TCP_USER_TIMEOUT, and TCP_RTO_MAX_MS, which an older kernel lacks: until the connection is given up, the kernel
+    // sends again each second, and not after longer and longer times.
+    setsockopt(socket, IPPROTO_TCP, 18, &(int){SILENCE_MAX}, sizeof(int));
+    setsockopt(socket, IPPROTO_TCP, 44, &(int){1000}, sizeof(int));
     atomic_store(&nats->socket, socket);
     wake(nats);
     return NATS_OK;
