@@ -21,7 +21,6 @@
 
         static func text(of error: any Error) -> String {
             switch error {
-            case let error as TransportError: return error.message
             case NIOSSLError.uncleanShutdown: return "the peer ended"
             case is NIOSSLExtraError:
                 return "its certificate is for another host than the address names"

@@ -13,9 +13,14 @@
             let descriptor: Int32
             private let writing: Int32
 
-            init() {
+            /// - Throws: this process has no descriptor left.
+            init() throws(TransportError) {
                 var ends: [Int32] = [-1, -1]
-                precondition(pipe(&ends) == 0, "can't make a pipe: \(String(cString: strerror(errno)))")
+                guard pipe(&ends) == 0 else {
+                    let code = errno
+                    throw TransportError(
+                        errno: code, message: "can't open the link: no pipe: \(String(cString: strerror(code)))")
+                }
                 (descriptor, writing) = (ends[0], ends[1])
                 for end in ends { setUp(end) }
             }

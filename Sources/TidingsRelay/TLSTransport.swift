@@ -37,7 +37,7 @@
         private let options: TLSOptions
         private let context: NIOSSLContext
         private let onEvent: @Sendable (LinkEvent) -> Void
-        private let wakeUp = TLSSocket.WakeUp()
+        private let wakeUp: TLSSocket.WakeUp
         private let listener: Int32
         /// 1 once the thread has ended.
         private let end = ConditionLock(value: 0)
@@ -61,12 +61,14 @@
 
         /// - Parameter onEvent: called on a thread of this object, which holds no lock, one call at a time. While it
         ///   does not return, nothing is received, and the peer waits.
-        /// - Throws: a file can't be used, or the side that listens can't. A peer that isn't there is no error: this
-        ///   object tries until it is closed, and tells each new reason as `.disconnected`. It stays until then.
+        /// - Throws: a file can't be used, the side that listens can't, or there is no descriptor. A peer that isn't there
+        ///   is no error: this object tries until it is closed, and tells each new reason as `.disconnected`. It stays
+        ///   until then.
         package init(_ options: TLSOptions, onEvent: @escaping @Sendable (LinkEvent) -> Void) throws(TransportError) {
             self.options = options
             self.onEvent = onEvent
             context = try options.context()
+            wakeUp = try TLSSocket.WakeUp()
             (listener, port) = try options.isListening ? TLSSocket.listen(options) : (-1, options.port)
             attemptAt = .now()
             startThread { [self] in run() }

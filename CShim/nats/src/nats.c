@@ -9,6 +9,7 @@
 #include <nats/nats.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -27,6 +28,9 @@
 #define BUFFER_SIZE (BUFFERED_MAX + MESSAGE_MAX + (64 << 10))
 // ms: the client pings so often. The kernel would take minutes to notice a cut.
 #define PING_INTERVAL INT64_C(1000)
+#ifndef TCP_RTO_MAX_MS
+#define TCP_RTO_MAX_MS 44  // an older kernel lacks it
+#endif
 #define SILENCE_MAX 3000  // ms without a byte from the server, which answers pings, until it is left
 
 static const char not_permitted[] = "the server does not permit this client to use the link's subject";
@@ -71,10 +75,9 @@ static void wake(tidings_nats *nats) {
 static natsStatus attach(void **data, void *loop, natsConnection *connection, natsSock socket) {
     (void)connection;
     tidings_nats *nats = *data = loop;
-    // TCP_USER_TIMEOUT, and TCP_RTO_MAX_MS, which an older kernel lacks: until the connection is given up, the kernel
-    // sends again each second, and not after longer and longer times.
-    setsockopt(socket, IPPROTO_TCP, 18, &(int){SILENCE_MAX}, sizeof(int));
-    setsockopt(socket, IPPROTO_TCP, 44, &(int){1000}, sizeof(int));
+    // Until the connection is given up, the kernel sends again each second, and not after longer and longer times.
+    setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &(int){SILENCE_MAX}, sizeof(int));
+    setsockopt(socket, IPPROTO_TCP, TCP_RTO_MAX_MS, &(int){1000}, sizeof(int));
     atomic_store(&nats->socket, socket);
     wake(nats);
     return NATS_OK;
