@@ -41,15 +41,15 @@ objects() {
 
 try() { # try MUTANT ARGUMENTS FIRST COUNT: true if it is found. Only the files that mention the mutant are compiled
     local status=0 file object linked=() other
-    for object in "$work"/objects/*.o; do
-        file=$(printf '%s\n' "${sources[@]}" | grep -F "/$(basename "$object" .o).swift")
-        if ! grep -qw "$1" "$file"; then
-            linked+=("$object")
-            continue
+    for file in "${sources[@]}"; do
+        object=$(basename "$file" .swift).o
+        if grep -qw "$1" "$file"; then
+            mapfile -t other < <(printf '%s\n' "${sources[@]}" | grep -vxF "$file")
+            swiftc -frontend -c "${module[@]}" -D "$1" -primary-file "$file" "${other[@]}" -o "$work/$1.$object"
+            linked+=("$work/$1.$object")
+        else
+            linked+=("$work/objects/$object")
         fi
-        mapfile -t other < <(printf '%s\n' "${sources[@]}" | grep -vxF "$file")
-        swiftc -frontend -c "${module[@]}" -D "$1" -primary-file "$file" "${other[@]}" -o "$work/$1.$(basename "$object")"
-        linked+=("$work/$1.$(basename "$object")")
     done
     swiftc -emit-executable "${linked[@]}" -o "$work/$1"
     # shellcheck disable=SC2046

@@ -28,18 +28,7 @@ one() { # one SCENARIO: its line; 1 if it failed
     return "$status"
 }
 
-if [[ $# -gt 0 ]]; then scenarios=("$@"); else mapfile -t scenarios < <("$work/peer" --list | awk '$1 == "stepped" { print $2 }'); fi
-failed=0 running=0
-for scenario in "${scenarios[@]}"; do
-    if [[ $running -ge $(nproc) ]]; then
-        wait -n || failed=1
-        running=$((running - 1))
-    fi
-    one "$scenario" &
-    running=$((running + 1))
-done
-while [[ $running -gt 0 ]]; do
-    wait -n || failed=1
-    running=$((running - 1))
-done
-exit "$failed"
+export -f one
+export work sampled
+if [[ $# -gt 0 ]]; then printf '%s\n' "$@"; else "$work/peer" --list | awk '$1 == "stepped" { print $2 }'; fi |
+    xargs -P "$(nproc)" -I{} bash -c 'one "$1"' _ {}

@@ -12,17 +12,16 @@ case ${1:-} in --tests | --mutants) kind=$1; shift ;; esac
 # The steps link, relay and servers build in the same place: the trait of the first two enables this one.
 options=(--traits Relay --scratch-path .build-service -Xswiftc -gline-tables-only)
 
-if [[ $kind != --mutants ]]; then
-    export TIDINGS_SERVICE_ALONE=1
+export TIDINGS_SERVICE_ALONE=1
+build=$(swift build "${options[@]}" --show-bin-path)
+if [[ $kind == --mutants ]]; then
+    swift build --build-tests "${options[@]}"
+else
     .ci/line-by-line swift test "${options[@]}" "$@"
     if [[ $kind == --tests ]]; then exit; fi
-    build=$(swift build "${options[@]}" --show-bin-path)
     .ci/check-documentation "$build" --service
     .ci/check-examples "$build" --service
 fi
-export TIDINGS_SERVICE_ALONE=1
-build=$(swift build "${options[@]}" --show-bin-path)
-[[ $kind != --mutants ]] || swift build --build-tests "${options[@]}"
 
 # Without a mutant, no test takes 5 s.
 .ci/swift-mutants "$build" TidingsService Service ServicePeer service 15 "$@"
