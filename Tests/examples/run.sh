@@ -24,5 +24,5 @@ Tests/examples/browser.py .build-service/debug "$build" || status=$?
 [[ $status -eq 77 ]] || [[ $status -eq 0 ]]
 # Another program of the same name, so it comes last.
 swift build --package-path Examples/Service "${options[@]}"
-timeout 60 Tests/service/shop.py .build-service/debug
+timeout 60 Tests/examples/shop.py .build-service/debug
 wait %1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the example Shop:  Tests/service/shop.py .build-service/debug
+"""Runs the example Shop:  Tests/examples/shop.py .build-service/debug
 
 It logs what another process posts, within a span, and a shared value that this process sets. It prints its metrics. On
 SIGTERM it handles what was posted before, and ends. A wait that does not end is ended by the caller.
