@@ -72,6 +72,8 @@ private func length(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatin
             raw.send(Array(stream.prefix(count)))
             stream.removeFirst(count)
         }
+        // A connection that ends before is a refusal, which is told at most every 10 s.
+        try events.connected()
         for message in messages {
             let received = try events.next("message (LINK_SEED=\(seed))") { event -> [UInt8]? in
                 if case .received(let bytes) = event { bytes } else { nil }
