@@ -9,10 +9,19 @@ package struct LinkConfiguration: Hashable, Sendable {
     /// Retained values are values at the other end, and are compared. False: they are ordinary notifications there, and
     /// here.
     package var retained: Bool
+    /// Names of `sends` that the relay keeps in the ring until the peer has acknowledged them; `nil`: none.
+    package var lossless: NameList?
+    /// Milliseconds for which it does so without an acknowledgement.
+    package var losslessTimeout: UInt64
 
-    package init(name: String, sends: NameList, accepts: NameList, retained: Bool = true) {
+    package init(
+        name: String, sends: NameList, accepts: NameList, retained: Bool = true, lossless: NameList? = nil,
+        losslessTimeout: UInt64 = 1000
+    ) {
         self.name = name
         self.retained = retained
+        self.lossless = lossless
+        self.losslessTimeout = losslessTimeout
         self.sends = sends
         self.accepts = accepts
     }
@@ -65,6 +74,8 @@ struct Link: Sendable {
     var scan = -1
     /// The frames that the peer has not handled.
     var sent = Queue<SentFrame>()
+    /// Everything before this place was handled by the peer in some session, or was not for it.
+    var acknowledged: UInt64 = 0
     /// The items and bytes of these.
     var unhandled = 0
     var unhandledBytes = 0

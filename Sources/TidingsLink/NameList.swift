@@ -54,6 +54,20 @@ package struct NameList: Hashable, Sendable {
         return prefixes.contains { $0.text.isEmpty || bytes.starts(with: $0.text.utf8) } || names.contains(name)
     }
 
+    /// Whether names of the library itself are among those that the texts describe.
+    package var mayBeReserved: Bool {
+        prefixes.contains { Self.reserved.utf8.starts(with: $0.text.utf8) }
+            || (prefixes + names).contains { $0.text.utf8.starts(with: Self.reserved.utf8) }
+    }
+
+    /// Whether each name that matches the other list, other than those of the library, matches this one.
+    package func covers(_ other: NameList) -> Bool {
+        other.names.allSatisfy(matches)
+            && other.prefixes.allSatisfy { prefix in
+                prefixes.contains { prefix.text.utf8.starts(with: $0.text.utf8) }
+            }
+    }
+
     /// Whether some name may match both lists.
     func overlaps(_ other: NameList) -> Bool {
         if names.contains(where: other.matches) || other.names.contains(where: matches) { return true }

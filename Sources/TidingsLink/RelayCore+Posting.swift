@@ -72,6 +72,15 @@ extension RelayCore {
         isStoring = false
     }
 
+    /// The checkpoint that `next` returned can't be stored for now. Everything but posts goes on.
+    ///
+    /// - Parameter time: `next` returns no checkpoint before this time of `advance`.
+    package mutating func notStored(until time: UInt64) {
+        isStoring = false
+        needsCheckpoint = true
+        storeHeldUntil = time
+    }
+
     package mutating func makeCheckpoint() -> Checkpoint {
         for link in links.indices { notePlace(link) }
         var stored = origins.map { Checkpoint.OriginAccounts(origin: $0.origin, accounts: [:]) }

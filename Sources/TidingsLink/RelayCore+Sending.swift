@@ -4,7 +4,7 @@ extension RelayCore {
     /// The next output; `nil`: nothing until the next input, or the time of `deadline`.
     package mutating func next(_ ring: some RingReading) -> Output? {
         if isStoring { return nil }
-        if needsCheckpoint { return .store(takeCheckpoint()) }
+        if needsCheckpoint, storeHeldUntil <= now { return .store(takeCheckpoint()) }
         // Many posts must not hold back what this center sends.
         if postsInRow >= limits.turn {
             postsInRow = 0
@@ -21,7 +21,8 @@ extension RelayCore {
                 return .send(link: link, frame(body, link))
             }
             isChanged = false
-            for step in 0..<links.count {
+            // What is posted may be of an origin that the checkpoint must have.
+            for step in 0..<links.count where !needsCheckpoint {
                 let link = linkInTurn(step)
                 guard links[link].hasWork(now) else { continue }
                 isChanged = true
@@ -32,7 +33,7 @@ extension RelayCore {
                 }
             }
             // An origin that is new: it is stored before its first notification is posted.
-            if needsCheckpoint { return .store(takeCheckpoint()) }
+            if needsCheckpoint, storeHeldUntil <= now { return .store(takeCheckpoint()) }
         }
         postsInRow = 0
         return bulk(ring)
@@ -67,6 +68,12 @@ extension RelayCore {
 
     /// When `next` may return something without a further input; `nil`: never. In the milliseconds of `advance`.
     package var deadline: UInt64? {
+        let ofLinks = deadlineOfLinks
+        guard needsCheckpoint, storeHeldUntil > now else { return ofLinks }
+        return min(ofLinks ?? .max, storeHeldUntil)
+    }
+
+    private var deadlineOfLinks: UInt64? {
         return links.lazy.filter(\.isConnected).map { link in
             var earliest = min(link.greetAt, link.heardAt + self.limits.silence + 1)
             guard link.isEstablished else { return earliest }

@@ -179,6 +179,12 @@ extension RelayCore {
                 links[link].unhandled -= frame.count
                 links[link].unhandledBytes -= frame.bytes
             }
+            #if MUTANT_SENT_COUNTS_AS_ACKNOWLEDGED  // Found by: link 1428
+                links[link].acknowledged = max(links[link].acknowledged, links[link].scanned)
+            #else
+                // The peer can't have handled what was not sent.
+                links[link].acknowledged = max(links[link].acknowledged, min(beat.handled, links[link].scanned))
+            #endif
         }
         // As receiver.
         links[link].peerGeneration = beat.generation

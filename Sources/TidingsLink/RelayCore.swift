@@ -38,6 +38,8 @@ package struct RelayCore: Sendable {
     var now: UInt64 = 0
     var needsCheckpoint = false
     var isStoring = false
+    /// No checkpoint before this time.
+    var storeHeldUntil: UInt64 = 0
     var storedAt: UInt64
     /// How many notifications the ring holds, as the driver told last.
     var reach: UInt64
@@ -259,6 +261,14 @@ package struct RelayCore: Sendable {
     package func waiting(ofLink link: Int) -> (lag: UInt64, unacknowledged: Int) {
         guard links[link].isEstablished, links[link].peerRound != 0 else { return (0, 0) }
         return (cursor.reduced(by: links[link].scanned), links[link].unhandled)
+    }
+
+    /// Everything before this position was handled by the peer, or is not for it. It never goes back.
+    package func acknowledged(onLink link: Int) -> UInt64 {
+        guard links[link].isEstablished, links[link].peerRound != 0, links[link].sent.isEmpty else {
+            return links[link].acknowledged
+        }
+        return max(links[link].acknowledged, links[link].scanned)
     }
 
     /// Whether notifications of the peer are posted: the first comparison has ended.

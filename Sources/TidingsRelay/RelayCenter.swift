@@ -88,6 +88,11 @@
             case prefix(String)
         }
 
+        /// Those of links without loss.
+        var holds: [RelayHold] = []
+        /// Milliseconds: when the relay's thread began its turn.
+        var now: UInt64 = 0
+
         private var readers: [Reader] = []
         /// By the number of the name.
         private var publishers: [OpaquePointer?] = []
@@ -179,7 +184,11 @@
 
         /// Observes these names: from the oldest notification of the ring, or from the next one. Returns the position.
         /// The numbers of names are those of the core that reads from now on.
-        func observe(_ names: ObservedNames, fromOldest: Bool) throws(RelayError) -> UInt64 {
+        ///
+        /// - Parameter lossless: the names and the timeout in milliseconds of links without loss, by their numbers.
+        func observe(
+            _ names: ObservedNames, fromOldest: Bool, lossless: [(link: Int, names: NameList, timeout: UInt64)] = []
+        ) throws(RelayError) -> UInt64 {
             tidings_observer_close(observer)
             observer = nil
             subscriptions = [:]
@@ -193,6 +202,13 @@
             closeReaders()
             closePublishers()
             observed = names
+            // First, so that nothing leaves the ring between the two.
+            var opened: [RelayHold] = []
+            for one in lossless {
+                opened.append(
+                    try RelayHold(one.link, one.names, timeout: one.timeout, in: center, from: fromOldest ? 0 : .max))
+            }
+            holds = opened
             observer = try open(seeking: fromOldest ? 0 : .max, flags: UInt32(TIDINGS_ADD_HISTORY), all: true)
             return tidings_observer_position(observer)
         }
@@ -225,7 +241,7 @@
             return opened
         }
 
-        private static func add(
+        static func add(
             _ text: String, _ flags: UInt32, to observer: OpaquePointer?, _ result: inout Int32
         ) -> UInt32 {
             var number: UInt32 = 0
@@ -287,7 +303,9 @@
             case 0: break
             case EAGAIN, ETIMEDOUT, EINTR: return .nothing
             // A notification without memory for its payload counts as missed: the next call tells it.
-            case ENOMEM: return .read
+            case ENOMEM:
+                for hold in holds { hold.passed() }
+                return .read
             case ESTALE: return .ended
             default: return .failed(Self.lastError)
             }
@@ -350,8 +368,14 @@
                 return .missed(takeMissed(for: &core), before: delivery.sequence)
             }
             // The core knows what it has posted.
-            if delivery.flags & UInt32(TIDINGS_DELIVERY_OWN) != 0 { return .read }
-            guard let name = Self.number(of: delivery, &core) else { return .read }
+            let isOwn = delivery.flags & UInt32(TIDINGS_DELIVERY_OWN) != 0
+            if isOwn && holds.isEmpty { return .read }
+            guard let name = Self.number(of: delivery, &core) else {
+                for hold in holds { hold.passed() }
+                return .read
+            }
+            for hold in holds { hold.read(delivery.sequence, name: name, core, now: now) }
+            if isOwn { return .read }
             if !isExact(name) { met = name }
             let (record, section) = Self.record(of: delivery, name: name)
             core.read(record, Self.view(of: delivery, section))
@@ -423,6 +447,7 @@
                 }
                 guard delivery.kind == TIDINGS_DELIVERY_MESSAGE else { return nil }
                 guard let name = Self.number(of: delivery, &core) else { continue }
+                for hold in holds { hold.read(delivery.sequence, name: name, core, now: now) }
                 records.append(Self.record(of: delivery, name: name).0)
             }
             return records

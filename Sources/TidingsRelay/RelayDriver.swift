@@ -26,8 +26,10 @@
         private static let postLimit: UInt64 = 5_000_000_000
         /// Milliseconds until a post that was refused for now is tried again.
         private static let postRetry: UInt64 = 5
-        /// Nanoseconds until a message or a checkpoint that was refused for now is tried again.
+        /// Nanoseconds until a message that was refused for now is tried again.
         private static let retry: UInt64 = 2_000_000
+        /// Milliseconds until a checkpoint that was refused for now is made again.
+        private static let storeRetry: UInt64 = 10
         /// Nanoseconds after which a relay goes on without a checkpoint that can't be stored.
         private static let storeLimit: UInt64 = 2_000_000_000
 
@@ -49,7 +51,8 @@
         /// Why the relay must end: another thread than that of `run` has found it.
         private var failure: RelayError?
         private var now: UInt64 = 0
-        private var storing: (bytes: [UInt8], since: UInt64)?
+        /// When the checkpoint that waits was first refused; 0: none waits.
+        private var storeWaitsSince: UInt64 = 0
         private var toldPostProblem = false
         /// The values could not be listed after a loss.
         private var needsRefresh = false
@@ -98,7 +101,12 @@
         ) throws(RelayError) -> RelayCore {
             // A busy center can go round meanwhile.
             for _ in 0..<startLimit {
-                let position = try center.observe(ObservedNames(links), fromOldest: checkpoint != nil)
+                center.now = monotonic() / 1_000_000
+                let lossless = links.enumerated().compactMap { at, link in
+                    link.lossless.map { (at, $0, link.losslessTimeout) }
+                }
+                let position = try center.observe(
+                    ObservedNames(links), fromOldest: checkpoint != nil, lossless: lossless)
                 let end = center.end
                 var core: RelayCore
                 if var checkpoint, checkpoint.position <= end {
@@ -197,7 +205,7 @@
                     return setLinks(links)
                 }
             #endif
-            storing = nil
+            storeWaitsSince = 0
             do throws(RelayError) {
                 core = try Self.makeCore(center, own, checkpoint, configurations, limits)
                 self.configurations = configurations
@@ -224,6 +232,7 @@
                 now = Self.monotonic()
                 core.advance(to: now / 1_000_000)
                 apply(event, number)
+                hold()
                 do throws(RelayError) {
                     // What one turn leaves is for the thread of `run`.
                     if try carryOut() { wake() }
@@ -231,7 +240,7 @@
                     failure = error
                     wake()
                 }
-                report.update(lanes, &core, now: now)
+                report.update(lanes, &core, center, now: now)
                 // What is due later is for that thread, too.
                 if let waitsUntil, due < waitsUntil { wake() }
             }
@@ -293,12 +302,14 @@
                 for order in takeOrders() {
                     switch order {
                     case .end:
-                        store(core.makeCheckpoint())
+                        center.holds = []
+                        store(core.makeCheckpoint(), isLast: true)
                         return
                     case .links(let links, let configurations): try change(links, configurations)
                     }
                 }
                 core.advance(to: now / 1_000_000)
+                center.now = now / 1_000_000
                 if needsRefresh { needsRefresh = try !Self.refresh(&core, center) }
                 if now >= ringAskAt, center.end != ringEnd { askForOldest() }
                 for at in lanes.indices {
@@ -309,8 +320,9 @@
                     }
                 }
                 hasMore = try read()
+                hold()
                 let isBusy = try carryOut()
-                report.update(lanes, &core, now: now)
+                report.update(lanes, &core, center, now: now)
                 if hasMore || isBusy {
                     // Threads of transports have their turn.
                     lock.unlock()
@@ -343,12 +355,25 @@
         /// When something is due, in nanoseconds.
         private var due: UInt64 {
             var next = core.deadline.map { $0 * 1_000_000 } ?? now + 1_000_000_000_000
-            if storing != nil || lanes.contains(where: { !$0.isWritable }) { next = min(next, now + Self.retry) }
+            for held in center.holds {
+                if let due = held.deadline { next = min(next, due * 1_000_000) }
+            }
+            if lanes.contains(where: { !$0.isWritable }) { next = min(next, now + Self.retry) }
             if let due = report.due { next = min(next, due) }
             for lane in lanes {
                 if let token = lane.nextToken(now: now) { next = min(next, token) }
             }
             return next
+        }
+
+        /// Lets the lossless observers of links go as far as their peers.
+        private func hold() {
+            guard !center.holds.isEmpty else { return }
+            let end = core.cursor
+            for held in center.holds {
+                let change = held.update(&core, oldest: end - min(end, center.slots), end: end, now: now / 1_000_000)
+                if let change { report.held(lanes[held.link], change) }
+            }
         }
 
         /// Reads what is in the ring, one turn at most. True: there may be more.
@@ -374,9 +399,6 @@
 
         /// True: there is more to do, one turn was enough.
         private func carryOut() throws(RelayError) -> Bool {
-            if let waiting = storing {
-                guard tryToStore(waiting.bytes, since: waiting.since) else { return false }
-            }
             for _ in 0..<Self.turn {
                 guard let output = core.next(center) else { return false }
                 switch output {
@@ -410,31 +432,29 @@
                         throw RelayError(
                             .removed, "center \"\(own.center)\" was removed; start the relay again for the next one")
                     }
-                case .store(let checkpoint): if !store(checkpoint) { return false }
+                case .store(let checkpoint): store(checkpoint)
                 }
             }
             return true
         }
 
-        @discardableResult
-        private func store(_ checkpoint: Checkpoint) -> Bool {
+        /// A checkpoint that an observer holds back is made again after a while. Links go on meanwhile: perhaps it is the
+        /// relay's own lossless observer, and a link has to send before it goes on.
+        private func store(_ checkpoint: Checkpoint, isLast: Bool = false) {
             report.origins(checkpoint.origins.map(\.origin))
-            return tryToStore(CheckpointCoding.encode(checkpoint), since: now)
-        }
-
-        private func tryToStore(_ bytes: [UInt8], since: UInt64) -> Bool {
-            if let why = center.store(bytes, as: Self.checkpointName) {
-                guard now > since + Self.storeLimit || bytes.count > limits.payload || report.isCheckpointFailing else {
-                    storing = (bytes, since)
-                    return false
-                }
-                report.checkpointFailed(why, now)
-            } else {
+            let bytes = CheckpointCoding.encode(checkpoint)
+            guard let why = center.store(bytes, as: Self.checkpointName) else {
+                storeWaitsSince = 0
                 report.checkpointStored()
+                return core.stored()
             }
-            storing = nil
+            if storeWaitsSince == 0 { storeWaitsSince = now }
+            guard
+                isLast || now > storeWaitsSince + Self.storeLimit || bytes.count > limits.payload
+                    || report.isCheckpointFailing
+            else { return core.notStored(until: now / 1_000_000 + Self.storeRetry) }
+            report.checkpointFailed(why, now)
             core.stored()
-            return true
         }
 
         static func monotonic() -> UInt64 { clock(CLOCK_MONOTONIC) }

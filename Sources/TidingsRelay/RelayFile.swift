@@ -12,7 +12,7 @@
         ///
         /// The file is JSON: `{"links": [{"name": "tokyo", "url": "nats://host:4222", "out": ["com.*"], "in": []}]}`.
         /// Further keys of a link: `retained` (a Boolean), `credentials`, `tls-ca`, `tls-cert` and `tls-key` (paths),
-        /// `rate` (a number).
+        /// `rate` (a number), `lossless` (names), `lossless-timeout` (whole seconds).
         ///
         /// - Parameter path: a file of at most 1 MiB.
         /// - Throws: ``RelayError``: `.invalidFile`, with the line of the fault and the key; `.invalidLink`.
@@ -90,10 +90,17 @@
                 case "tls-cert": link.certificate = try parser.string(of: key)
                 case "tls-key": link.key = try parser.string(of: key)
                 case "rate": link.rate = try parser.number(of: key)
+                case "lossless": link.lossless = try parser.strings(of: key)
+                case "lossless-timeout":
+                    let seconds = try parser.number(of: key)
+                    guard (1...86_400).contains(seconds) else {
+                        throw parser.fault("\"\(key)\" is \(seconds): use 1 to 86400 seconds")
+                    }
+                    link.losslessTimeout = .seconds(seconds)
                 default:
                     throw parser.fault(
                         "unknown key \"\(key)\" of a link: use name, url, out, in, retained, credentials, tls-ca, "
-                            + "tls-cert, tls-key, rate")
+                            + "tls-cert, tls-key, rate, lossless, lossless-timeout")
                 }
             }
             for (key, value) in [("name", link.name), ("url", link.url)] where value.isEmpty {

@@ -39,12 +39,20 @@
             /// How many notifications a second are accepted, on average over a second: at least 1,000. `nil`: no limit.
             /// The peer holds back what is beyond, in its ring.
             public var rate: Int?
+            /// Names of ``sends`` that the center keeps until the other end has posted them, as for a lossless observer:
+            /// names, and prefixes that no name of the library begins with. While a whole ring of notifications waits
+            /// for the other end, posts under any name wait, as long as their timeout lets them
+            /// (``SharedNotificationCenter/PostOptions/timeout``), and fail with `.full` otherwise.
+            public var lossless: [String]
+            /// How long posts may wait for ``lossless`` if the other end acknowledges nothing: from 1 ms to a day. Then
+            /// they wait no more until it acknowledges again, and what the ring loses is counted.
+            public var losslessTimeout: Duration
 
             /// A link; ``Relay/init(_:links:logger:)`` checks it.
             public init(
                 _ name: String, url: String, sends: [String] = [], accepts: [String] = [], retained: Bool = false,
                 credentials: String? = nil, certificateAuthority: String? = nil, certificate: String? = nil,
-                key: String? = nil, rate: Int? = nil
+                key: String? = nil, rate: Int? = nil, lossless: [String] = [], losslessTimeout: Duration = .seconds(1)
             ) {
                 self.name = name
                 self.url = url
@@ -56,6 +64,8 @@
                 self.certificate = certificate
                 self.key = key
                 self.rate = rate
+                self.lossless = lossless
+                self.losslessTimeout = losslessTimeout
             }
 
             /// The server without a user and a password, for messages.
@@ -65,9 +75,25 @@
             }
 
             func configuration() throws(RelayError) -> LinkConfiguration {
-                LinkConfiguration(
+                var configuration = LinkConfiguration(
                     name: name, sends: try list(sends, "sends"), accepts: try list(accepts, "accepts"),
                     retained: retained)
+                guard !lossless.isEmpty else { return configuration }
+                let kept = try list(lossless, "keeps")
+                guard !kept.mayBeReserved, configuration.sends.covers(kept) else {
+                    throw RelayError(
+                        .invalidLink,
+                        "link \"\(name)\" has lossless names that it does not send, or names that begin with "
+                            + "tidings.: give names and prefixes (com.example.*) of those that it sends")
+                }
+                guard losslessTimeout >= .milliseconds(1), losslessTimeout <= .seconds(86_400) else {
+                    throw RelayError(
+                        .invalidLink, "link \"\(name)\" has lossless timeout \(losslessTimeout): use 1 ms to a day")
+                }
+                configuration.lossless = kept
+                let (seconds, attoseconds) = losslessTimeout.components
+                configuration.losslessTimeout = UInt64(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+                return configuration
             }
 
             private func list(_ texts: [String], _ verb: String) throws(RelayError) -> NameList {

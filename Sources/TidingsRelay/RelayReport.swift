@@ -46,6 +46,9 @@
             public var lag: UInt64 = 0
             /// Notifications that were sent, and are not posted at the other end, as far as is known.
             public var unacknowledged: Int = 0
+            /// Whether posts wait, if need be, for the other end to take the link's lossless names: `false`, it has
+            /// acknowledged nothing for the timeout. `nil`: the link has no such names.
+            public var holdsPosts: Bool?
             /// Seconds from a send until the peer had posted it and said so; `nil`: nothing was sent yet.
             public var roundTrip: Double?
 
@@ -133,6 +136,18 @@
             sayOnce(.warning, lane, "disconnected from \(lane.link.shownURL): \(why); connecting again")
         }
 
+        func held(_ lane: RelayLane, _ change: RelayHold.Change) {
+            switch change {
+            case .letGo:
+                say(
+                    .warning, lane,
+                    "the other end has acknowledged nothing for \(lane.link.losslessTimeout); posts do not wait for it "
+                        + "now, and what the ring loses is counted")
+            case .holdsAgain: say(.info, lane, "the other end acknowledges; its lossless names are kept for it again")
+            }
+            lastAt = 0
+        }
+
         func lostCheckpoint() {
             logger.warning(
                 """
@@ -188,7 +203,7 @@
         /// Reports changes: phases at once, numbers each second.
         ///
         /// - Parameter core: is not changed. To pass it by value would copy it.
-        func update(_ lanes: [RelayLane], _ core: inout RelayCore, now: UInt64) {
+        func update(_ lanes: [RelayLane], _ core: inout RelayCore, _ ring: RelayCenter, now: UInt64) {
             due = nil
             var hasPhaseChanged = false
             for (at, lane) in lanes.enumerated() {
@@ -233,7 +248,7 @@
             }
             let state = Relay.State(
                 pid: getpid(), host: host, lost: core.lostInAll,
-                links: lanes.enumerated().map { at, lane in Self.state(at, lane, &core) })
+                links: lanes.enumerated().map { at, lane in Self.state(at, lane, &core, ring) })
             lastAt = now
             guard state != last else { return }
             do {
@@ -257,7 +272,9 @@
             !lane.isUp ? .connecting : peer == nil ? .waiting : .connected
         }
 
-        private static func state(_ at: Int, _ lane: RelayLane, _ core: inout RelayCore) -> Relay.LinkState {
+        private static func state(
+            _ at: Int, _ lane: RelayLane, _ core: inout RelayCore, _ ring: RelayCenter
+        ) -> Relay.LinkState {
             let peer = lane.peer
             var state = Relay.LinkState(lane.link.name, lane.link.shownURL, phase(lane, peer))
             let figures = core.figures(ofLink: at)
@@ -270,6 +287,7 @@
             state.repaired = figures.repairs
             state.refused = figures.refused
             (state.lag, state.unacknowledged) = core.waiting(ofLink: at)
+            state.holdsPosts = ring.holds.first { $0.link == at }?.isHolding
             state.roundTrip = lane.roundTrip == 0 ? nil : Double(lane.roundTrip) / 1e9
             return state
         }

@@ -82,6 +82,19 @@ struct RelayCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Accept at most this many notifications a second.", valueName: "n"))
     var rate: Int?
 
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "Names of --out to keep until the other end has them; posts wait if the ring is full of these.",
+            valueName: "names"))
+    var lossless: [String] = []
+
+    @Option(
+        name: .customLong("lossless-timeout"),
+        help: ArgumentHelp(
+            "How long posts may wait if the other end acknowledges nothing: 1s unless given.", valueName: "seconds"))
+    var losslessTimeout: Seconds?
+
     @Option(help: ArgumentHelp("A JSON file with the links.", valueName: "file"), completion: .file())
     var config: String?
 
@@ -91,6 +104,7 @@ struct RelayCommand: ParsableCommand {
         }
         let isAlone =
             out.isEmpty && `in`.isEmpty && !retained && rate == nil && name == "default"
+            && lossless.isEmpty && losslessTimeout == nil
             && [credentials, certificateAuthority, certificate, key].allSatisfy { $0 == nil }
         if config != nil, !isAlone {
             throw ValidationError("With --config, give the links in the file, and no other option of a link.")
@@ -152,7 +166,8 @@ struct RelayCommand: ParsableCommand {
             return [
                 Relay.Link(
                     name, url: link ?? "", sends: out, accepts: `in`, retained: retained, credentials: credentials,
-                    certificateAuthority: certificateAuthority, certificate: certificate, key: key, rate: rate)
+                    certificateAuthority: certificateAuthority, certificate: certificate, key: key, rate: rate,
+                    lossless: lossless, losslessTimeout: losslessTimeout.map { .seconds($0.value) } ?? .seconds(1))
             ]
         }
 

@@ -51,6 +51,10 @@ struct SimulatedCenter: RingReading {
     /// How many notifications of each name were posted here, without those of relays.
     private(set) var own: [LinkName: UInt64] = [:]
     var checkpoint: Checkpoint?
+    /// For each link without loss: its lossless observer takes these names, and still needs those from here on. `nil`:
+    /// it is closed.
+    var heldFrom: [UInt64?] = []
+    var heldNames = NameList()
 
     init(origin: Origin, slots: UInt64) {
         self.origin = origin
@@ -59,6 +63,12 @@ struct SimulatedCenter: RingReading {
 
     var end: UInt64 { UInt64(history.count) }
     var oldest: UInt64 { end > slots ? end - slots : 0 }
+
+    /// A post would overwrite what a lossless observer needs.
+    var isHeld: Bool {
+        guard end >= slots, heldNames.matches(history[Int(end - slots)].name) else { return false }
+        return heldFrom.contains { $0.map { $0 <= end - slots } ?? false }
+    }
 
     @discardableResult
     mutating func post(

@@ -46,6 +46,14 @@ struct Schedule {
     let isSized: Bool
     /// No relay dies, and no post fails.
     var isCalm = false
+    /// The links of center 0 are without loss, for names that begin with "a": its relay never dies.
+    let isLossless: Bool
+    /// Of these links, in their order.
+    var holds: [Hold] = []
+    /// A link has let go.
+    var hasLetGo = false
+    /// Since when posts of center 0 wait although its relay has read everything, without a step of a link.
+    var blockedSince: UInt64?
     /// Milliseconds until they were.
     var equalAfter = 0
     /// Frames are changed on their way, as a peer could send them. Then the relays must only go on.
@@ -122,6 +130,14 @@ struct Schedule {
         }
         limits.table = 1 + random.below(4)
         limits.log = [64, 256, 1024][random.below(3)]
+        // A stream of its own: other schedules stay as they are.
+        var loss = Random(seed: ~seed)
+        isLossless =
+            loss.chance(15) && !isHostile && !isMixed && !isSized && [.pair, .star, .line].contains(topology)
+        if isLossless {
+            let timeout: UInt64 = loss.chance(70) ? 1 << 40 : UInt64(300 + loss.below(3000))
+            holds = configurations[0].map { _ in Hold(timeout: timeout) }
+        }
         ownAreRead = random.chance(30)
         self.limits = limits
         var small = limits
@@ -143,6 +159,10 @@ struct Schedule {
             relays.append(nil)
         }
         self.random = random
+        if isLossless {
+            centers[0].heldNames = NameList(prefixes: ["a"])
+            centers[0].heldFrom = holds.map { _ in 0 }
+        }
         for number in 0..<count { start(number) }
     }
 
@@ -177,6 +197,7 @@ struct Schedule {
     }
 
     mutating func crash(_ number: Int) {
+        if isLossless, number == 0 { return }
         trace("\(time) crash \(number)")
         relays[number] = nil
         for wire in wires.indices where wires[wire].ends.contains(where: { $0.center == number }) {
@@ -209,6 +230,7 @@ struct Schedule {
     // MARK: - Steps
 
     mutating func post(_ number: Int, isRetained: Bool? = nil) {
+        if centers[number].isHeld { return }
         let name = random.below(names.count)
         let isRetained = isRetained ?? random.chance(35)
         let isCleared = isRetained && random.chance(25)
@@ -232,25 +254,40 @@ struct Schedule {
             relays[number]!.setWritable(isCalm || random.chance(90), link: link)
         }
         read(number, most: most)
+        try carryOut(number, most: most)
+        try hold(number)
+    }
+
+    private mutating func carryOut(_ number: Int, most: Int) throws {
         for _ in 0..<most {
             guard let output = relays[number]!.next(centers[number]) else { return }
             switch output {
             case .store(let checkpoint):
-                if !isCalm, random.chance(10), centers[number].checkpoint != nil { return crash(number) }
+                if !isCalm, random.chance(10), centers[number].checkpoint != nil, !(isLossless && number == 0) {
+                    return crash(number)
+                }
+                if centers[number].isHeld, random.chance(70) {
+                    relays[number]!.notStored(until: time + UInt64(random.below(30)))
+                    continue
+                }
                 centers[number].checkpoint = checkpoint
                 relays[number]!.stored()
             case .post(let post):
+                if centers[number].isHeld {
+                    relays[number]!.notPosted(until: time + 1)
+                    continue
+                }
                 if !isCalm, random.chance(5) {
                     relays[number]!.notPosted(until: random.chance(50) ? time + UInt64(random.below(300)) : 0)
                     return
                 }
                 // This center can't hold it.
-                if !isCalm, !isRoomy, !isMixed, !post.isRetained, random.chance(1) {
+                if !isCalm, !isRoomy, !isMixed, !isLossless, !post.isRetained, random.chance(1) {
                     relays[number]!.discarded()
                     continue
                 }
                 try take(post, at: number)
-                if !isCalm, random.chance(1) { return crash(number) }
+                if !isCalm, random.chance(1), !(isLossless && number == 0) { return crash(number) }
             case .send(let link, let frame):
                 try send(frame, center: number, link: link)
             }
@@ -258,8 +295,40 @@ struct Schedule {
     }
 
     mutating func read(_ number: Int, most: Int) {
+        if isLossless, number == 0 {
+            for posted in centers[0].records(from: max(relays[0]!.cursor, centers[0].oldest)).prefix(most)
+            where centers[0].heldNames.matches(posted.name) {
+                for link in holds.indices { holds[link].read(posted.position, now: time) }
+            }
+        }
         centers[number].read(
             &relays[number]!, most: most, date: clock(number), ownAreRead: ownAreRead, hasContents: random.chance(80))
+    }
+
+    /// Moves the lossless observers of center 0.
+    mutating func hold(_ number: Int) throws {
+        guard isLossless, number == 0, let relay = relays[0] else { return }
+        var steps = 0
+        for link in holds.indices {
+            let step = holds[link].update(
+                acknowledged: relay.acknowledged(onLink: link), oldest: centers[0].oldest, end: relay.cursor, now: time)
+            switch step {
+            case .none: break
+            case .pass(let position): centers[0].heldFrom[link] = position + 1
+            case .letGo:
+                hasLetGo = true
+                centers[0].heldFrom[link] = nil
+            case .hold(let position): centers[0].heldFrom[link] = position
+            }
+            if step != .none { trace("\(time) link \(link) of center 0: \(step)") }
+            steps += step == .none ? 0 : 1
+        }
+        guard centers[0].isHeld, steps == 0, relay.cursor == centers[0].end else {
+            blockedSince = nil
+            return
+        }
+        blockedSince = blockedSince ?? time
+        if time >= blockedSince! + holds[0].timeout { throw Failure("posts wait for longer than the timeout") }
     }
 
     mutating func take(_ post: Post, at number: Int) throws {
@@ -471,7 +540,7 @@ struct Schedule {
             time += 10
             if differing() != nil { equalAfter = 10 * round }
         }
-        guard !isMixed, !isHostile, !isSized, let difference = differing() else { return }
+        guard !isMixed, !isHostile, !isSized, !isLossless, let difference = differing() else { return }
         throw Failure("after a second of posts, \(difference)")
     }
 
@@ -495,6 +564,8 @@ struct Schedule {
             }
         }
         if !isMixed, !isSized, let difference = differing() { throw Failure(difference) }
+        guard let link = holds.indices.first(where: { !holds[$0].isEmpty }) else { return }
+        throw Failure("link \(link) of center 0 still waits for an acknowledgement")
     }
 
     /// Which retained value is not the same in all centers.
@@ -532,6 +603,11 @@ struct Schedule {
         }
         if !isMixed {
             guard account.count == truth else { throw Failure("\(what): \(truth) were posted, \(account)") }
+        }
+        if isLossless, !hasLetGo, origin == 0, name.text.hasPrefix("a"), account.lost > 0,
+            topology != .line || receiver == 1
+        {
+            throw Failure("\(what): a link without loss has lost \(account)")
         }
         guard account.lostUnsure == 0 else { throw Failure("\(what): losses are exact, \(account)") }
         if isEarly {

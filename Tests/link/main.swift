@@ -64,7 +64,9 @@ for seed in first..<(first + count) {
     }
     figures[schedule.topology, default: 0] += 1
     values += schedule.values
-    if schedule.isBusy, !schedule.isMixed, !schedule.isSized, !isHostile { equalAfter.append(schedule.equalAfter) }
+    if schedule.isBusy, !schedule.isMixed, !schedule.isSized, !schedule.isLossless, !isHostile {
+        equalAfter.append(schedule.equalAfter)
+    }
     for center in schedule.centers {
         posts += center.history.count
         relayed += center.history.count - Int(center.own.values.reduce(0, +))

@@ -14,6 +14,8 @@ lapped     A relay is stopped while its ring goes round: what was lost is counte
 triangle   Three centers, each linked with each: every notification arrives once.
 held       A lossless observer holds posts back at the destination: the origin's posters do not wait for it, and the
            destination's own notifications go on. Nothing is lost.
+lossless   A link keeps names in a small ring until the other end has them: posters wait for a relay that stands still,
+           and nothing is lost. After the timeout they do not wait, and the losses are counted.
 reload     SIGHUP adds a link's name without a gap. A file that is not valid changes nothing.
 idle       An idle link sends at most one message a second in each direction, and its relay hardly computes.
 bad        Each bad input has its line.
@@ -354,6 +356,50 @@ def scene_held():
     wait_until(lambda: json.loads(b.state("tidings.relay.links"))["links"][0]["posted"] >= 400)
 
 
+def scene_lossless():
+    server = Server()
+    a, b = Site("a", 256), Site("b")
+    keep = ("--lossless", "com.example.a", "--lossless-timeout")
+    a.link(server, *keep, "60s")
+    b.link(server)
+    a.connected(b)
+    b.connected(a)
+    # Many times round the ring, and the other end stands still meanwhile. Other names are not kept.
+    checker = b.checker(1)
+    poster = a.poster("com.example.a", 20000)
+    for _ in range(3):
+        b.relay.process.send_signal(signal.SIGSTOP)
+        time.sleep(chance.random() / 2)
+        b.relay.process.send_signal(signal.SIGCONT)
+        time.sleep(chance.random() / 20)
+    expect(poster.wait() == 0, "a poster failed")
+    a.post("com.example.a", 1000)
+    a.post("com.example.end")
+    found, _, missed = accounts(checker)
+    account = found["com.example.a"]
+    expect(missed == 0 and account["lost"] == 0 and account["received"] == 21000 and account["twice"] == 0, account)
+    # The other end acknowledges nothing for longer than the timeout: the poster goes on, and losses are counted.
+    a.relay.process.terminate()
+    a.relay.process.wait()
+    a.link(server, *keep, "1s")
+    a.connected(b)
+    b.connected(a)
+    checker = b.checker(1)
+    b.relay.process.send_signal(signal.SIGSTOP)
+    a.post("com.example.a", 2000)
+    a.relay.says("has acknowledged nothing for 1.0 seconds; posts do not wait")
+    picture = json.loads(command("stat", "--center", "a", "--json").stdout)
+    expect(picture["relay"]["links"][0]["holdsPosts"] is False, picture["relay"])
+    b.relay.process.send_signal(signal.SIGCONT)
+    a.relay.says("are kept for it again")
+    a.post("com.example.a", 1000)
+    a.post("com.example.end")
+    found, _, missed = accounts(checker)
+    account = found["com.example.a"]
+    expect(missed == 0 and account["received"] + account["lost"] == 3000 and account["lost"] > 0, account)
+    expect(account["received"] >= 1000 and account["twice"] == 0, account)
+
+
 def scene_reload():
     server = Server()
     a, b = Site("a"), Site("b")
@@ -431,6 +477,9 @@ def scene_bad():
     refused('can\'t use link name "a.b": use 1 to 64 letters', *link, "--name", "a.b")
     refused('has the URL "http://x": use nats://', "--center", "a", "--link", "http://x", "--out", NAMES)
     refused('sends "com.*.x": use a name', "--center", "a", "--link", server.url, "--out", "com.*.x")
+    refused("has lossless names that it does not send", *link, "--lossless", "com.third.a")
+    refused("or names that begin with tidings.", "--center", "a", "--link", server.url, "--out", "*", "--lossless", "t*")
+    refused("has lossless timeout 0.0 seconds", *link, "--lossless", NAMES, "--lossless-timeout", "0")
     refused("can't read /nowhere: No such file", "--config", "/nowhere")
     for text, line in [
         ("", "line 1: the file is no object"),

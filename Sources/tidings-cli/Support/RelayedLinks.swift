@@ -17,6 +17,7 @@ struct RelayedLinks: Encodable {
         var refused: UInt64
         var lag: UInt64
         var unacknowledged: Int
+        var holdsPosts: Bool?
         /// In seconds.
         var roundTrip: Double?
     }
@@ -63,6 +64,7 @@ struct RelayedLinks: Encodable {
             ", \(link.sent.grouped) sent, \(link.posted.grouped) posted here, \(link.repaired.grouped) repaired, "
             + "\(link.refused.grouped) refused, \(link.lag.grouped) behind, "
             + "\(link.unacknowledged.grouped) unacknowledged"
+        if link.holdsPosts == false { line += ", posts do not wait for its lossless names" }
         if let seconds = link.roundTrip, let micros = Int(exactly: (seconds * 1e6).rounded()) {
             line += ", round trip \(micros.grouped) µs"
         }
