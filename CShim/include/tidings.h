@@ -913,8 +913,9 @@ enum {
 
 /// What `tidings_server_next` receives. `payload` is valid until the next `tidings_server_next` of this server.
 typedef struct tidings_request {
-    int32_t kind;  ///< TIDINGS_REQUEST_NEW; or …_CANCELLED or …_CONTINUED, which have only `id`
-    bool again;    ///< another server ended with this request: it may have done the work
+    int32_t kind;     ///< TIDINGS_REQUEST_NEW; or …_CANCELLED or …_CONTINUED, which have only `id`
+    bool again;       ///< another server ended with this request: it may have done the work
+    bool idempotent;  ///< TIDINGS_CALL_IDEMPOTENT
     uint8_t format;
     uint64_t id;  ///< for `tidings_reply`; unique in this center for 2^33 uses of one entry
     const void *payload;
@@ -970,6 +971,21 @@ typedef struct tidings_reply_options {
 /// Bound: copy, and a rare walk for a reply of more than 192 bytes. Never waits.
 int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size_t size,
                   const tidings_reply_options *options);
+
+/// Ends a request without a reply, for a server that passes requests on to servers elsewhere. `error`: -ECONNRESET as if
+/// this server had ended with the request: the call ends with it, or, if it is TIDINGS_CALL_IDEMPOTENT, a server
+/// receives it again, perhaps this one. -ECONNREFUSED: no server has received it; the call ends with that. After a part
+/// of the reply it ends with -ECONNRESET in any case.
+///
+/// -EINVAL: another `error`. -ECANCELED, -ECHILD, -EBADF: as `tidings_reply`.
+/// Bound: as `tidings_post` of 8 bytes. Never waits.
+int tidings_request_end(tidings_server *server, uint64_t id, int error);
+
+/// Calls `each` for each request name that servers of other participants than this handle serve now, until that returns
+/// false. `name` is valid during the call. 0; -ECHILD, -EBADF: as `tidings_post`.
+/// Bound: walk along the names. Never waits.
+int tidings_served(tidings_center *center, bool (*each)(void *context, const char *name, size_t name_length),
+                   void *context);
 
 /// Prepares to call servers of a name. There need not be one yet. Fails as `tidings_presence_watch`; -EINVAL: the name
 /// is not valid, or too long. -EACCES: the handle is read-only.

@@ -18,18 +18,22 @@ uint32_t tidings__calls_end(tidings__segment *s) {
     return tidings__calls_there(s, count);
 }
 
-// True if this observer entry belongs to a server whose participant lives.
-static bool serves(tidings__segment *s, uint32_t observer) {
+// True if this observer entry belongs to a server whose participant lives, and is not `beside`.
+static bool serves(tidings__segment *s, uint32_t observer, uint32_t beside) {
     const tidings__observer_entry *entry = &s->observers[observer];
     if (!tidings__acquire(&entry->serves)) return false;
     const uint32_t participant = tidings__acquire(&entry->owner) - 1;
-    if (participant >= tidings__presence_end(s)) return false;
+    if (participant >= tidings__presence_end(s) || participant == beside) return false;
     return tidings__presence_alive_in(tidings__report_state(tidings__acquire(&s->presence[participant].report))) &&
            tidings__acquire(&entry->instance) == tidings__acquire(&s->presence[participant].announcement) &&
            !tidings__presence_dead(s, participant);
 }
 
 bool tidings__call_served(tidings__segment *s, uint64_t name, uint32_t *budget) {
+    return tidings__call_served_beside(s, name, UINT32_MAX, budget);
+}
+
+bool tidings__call_served_beside(tidings__segment *s, uint64_t name, uint32_t beside, uint32_t *budget) {
     const tidings__name *entry = tidings__name_at(s, (uint32_t)name & 0xffffff);
     if (!entry) return false;
     for (uint32_t words = tidings__member_words(entry); words; words &= words - 1) {
@@ -38,7 +42,7 @@ bool tidings__call_served(tidings__segment *s, uint64_t name, uint32_t *budget) 
             const uint32_t observer = 64 * word + (uint32_t)__builtin_ctzll(bits);
             if (*budget == 0) return true;
             --*budget;
-            if (observer < s->shape.observers && serves(s, observer))
+            if (observer < s->shape.observers && serves(s, observer, beside))
                 return tidings__name_generation(entry) << 24 == (name & ~UINT64_C(0xffffff));
         }
     }

@@ -55,6 +55,8 @@ uint32_t tidings__calls_end(tidings__segment *s);
 // the post of the call (invariant C3).
 #define TIDINGS__SERVED_CHECKS 65536u
 bool tidings__call_served(tidings__segment *s, uint64_t name, uint32_t *budget);
+// The same for participants other than `beside`.
+bool tidings__call_served_beside(tidings__segment *s, uint64_t name, uint32_t beside, uint32_t *budget);
 
 // True while this participant may claim and post calls: it is watched, and it is not known to have ended. Call it after
 // a full barrier that follows the claim or the post (invariant C4).

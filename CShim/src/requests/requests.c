@@ -8,6 +8,7 @@
 #include "center/ends.h"
 #include "platform/error.h"
 #include "posting/payload_chunk.h"
+#include "registry/name_table.h"
 #include "segment/names.h"
 
 _Static_assert(TIDINGS__REQUESTS_PREFIX_LENGTH + TIDINGS_REQUEST_NAME_MAX == TIDINGS_NAME_MAX,
@@ -91,5 +92,32 @@ int tidings__text_place(tidings_center *center, const void *bytes, size_t size, 
     uint64_t capacity;
     memcpy(tidings__chunk_bytes(&center->segment, taken, &capacity), bytes, size);
     *chunk = (uint64_t)taken + 1;
+    return 0;
+}
+
+int tidings_served(tidings_center *center, bool (*each)(void *context, const char *name, size_t name_length),
+                   void *context) {
+    tidings__clear_error();
+    const int error = tidings__center_check(center, tidings__thread_self());
+    if (error) return error;
+    tidings__segment *s = &center->segment;
+    const uint64_t used = tidings__acquire(&s->header->names_used.word);
+    const uint32_t count = used < s->shape.names ? (uint32_t)used : s->shape.names;
+    // Of all names together, as a peer can add members to each.
+    uint32_t budget = TIDINGS__SERVED_CHECKS;
+    for (uint32_t index = TIDINGS__NAME_FIRST; index < count && budget > 0; index++) {
+        tidings__name *entry = tidings__name_at(s, index);
+        if (!entry) break;
+        if (!tidings__member_words(entry)) continue;
+        const uint64_t name = tidings__call_name(index, tidings__name_generation(entry));
+        char text[TIDINGS_NAME_MAX + 1], subject[TIDINGS_SUBJECT_MAX + 1];
+        uint32_t length, subject_length;
+        if (!tidings__name_text(s, index, text, &length, subject, &subject_length) || subject_length != 0 ||
+            length <= TIDINGS__REQUESTS_PREFIX_LENGTH ||
+            memcmp(text, TIDINGS_REQUESTS_PREFIX, TIDINGS__REQUESTS_PREFIX_LENGTH) != 0)
+            continue;
+        if (!tidings__call_served_beside(s, name, center->participant, &budget) || budget == 0) continue;
+        if (!each(context, text + TIDINGS__REQUESTS_PREFIX_LENGTH, length - TIDINGS__REQUESTS_PREFIX_LENGTH)) break;
+    }
     return 0;
 }

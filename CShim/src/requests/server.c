@@ -212,6 +212,7 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
     server->claimed[index] = claimed;
     *request = (tidings_request){.kind = TIDINGS_REQUEST_NEW,
                                  .again = (claimed & TIDINGS__CALL_AGAIN) != 0,
+                                 .idempotent = (claimed & TIDINGS__CALL_IDEMPOTENT) != 0,
                                  .format = tidings__call_format(text),
                                  .id = tidings__ticket(index, claimed),
                                  .payload = server->request.bytes,
@@ -468,4 +469,35 @@ int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size
     }
     pthread_mutex_unlock(&server->lock);
     return error;
+}
+
+int tidings_request_end(tidings_server *server, uint64_t id, int error) {
+    tidings__clear_error();
+    const int refused = own(server);
+    if (refused) return refused;
+    tidings__segment *s = &server->center->segment;
+    if (error != -ECONNRESET && error != -ECONNREFUSED)
+        return tidings__fail(EINVAL,
+                             "can't end a request in center \"%s\" with error %d; use -ECONNRESET or -ECONNREFUSED",
+                             s->name, error);
+    const uint32_t index = tidings__ticket_index(id);
+    bool again = false;
+    int result = 0;
+    pthread_mutex_lock(&server->lock);
+    if (index >= server->capacity || !server->claimed[index] || !tidings__ticket_of(id, server->claimed[index]) ||
+        !tidings__calls_write(server->center)) {
+        result = no_caller(server);
+    } else {
+        const uint64_t claimed = server->claimed[index];
+        server->claimed[index] = 0;
+        // After a part a server has received the request.
+        if (error == -ECONNRESET || claimed & TIDINGS__CALL_PART)
+            again = give_up(server, index, claimed);
+        else if (!tidings__call_end(s, index, claimed, server->center->participant, TIDINGS__CALL_UNSERVED))
+            free_cancelled(server, index, claimed);
+        tidings__calls_wrote(server->center);
+    }
+    pthread_mutex_unlock(&server->lock);
+    if (again) tidings__calls_posted_again(server->center, server->name);
+    return result;
 }

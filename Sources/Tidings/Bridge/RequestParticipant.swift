@@ -23,6 +23,33 @@ final class RequestParticipant: Sendable {
 }
 
 extension CenterHandle {
+    /// The index of this participant. Reads the entries up to it.
+    var ownIndex: UInt32 {
+        var index: UInt32 = 0
+        var info = tidings_participant_info()
+        while true {
+            let result = tidings_participant(center, index, &info)
+            if result == -ERANGE || result == 0 && info.own { return index }
+            index += 1
+        }
+    }
+
+    /// The names that servers of other participants serve.
+    func servedElsewhere() throws(SharedNotificationError) -> [String] {
+        var names: [String] = []
+        let result = withUnsafeMutablePointer(to: &names) { names in
+            tidings_served(
+                center,
+                { context, name, length in
+                    let bytes = UnsafeRawBufferPointer(start: name, count: length)
+                    context!.assumingMemoryBound(to: [String].self).pointee.append(String(decoding: bytes, as: UTF8.self))
+                    return true
+                }, names)
+        }
+        guard result == 0 else { throw SharedNotificationError(errno: -result) }
+        return names
+    }
+
     /// The same center, as another participant.
     func another() throws(SharedNotificationError) -> CenterHandle {
         guard let origin else { return try anotherOverSocket() }

@@ -11,6 +11,8 @@ final class ServerHandle: @unchecked Sendable {
     let center: CenterHandle
     private let lock = Lock()
     private var server: OpaquePointer?
+    /// The center's own participant.
+    private let ownIndex: UInt32
 
     struct Request: Sendable {
         var id: UInt64
@@ -31,6 +33,8 @@ final class ServerHandle: @unchecked Sendable {
     struct Reply: Sendable {
         var code: UInt16
         var payload: SharedNotificationCenter.RawPayload
+        /// Not 0: there is no reply, as of `tidings_request_end`.
+        var error: Int32 = 0
     }
 
     init(_ center: CenterHandle, name: String) throws(SharedNotificationError) {
@@ -41,6 +45,7 @@ final class ServerHandle: @unchecked Sendable {
         }
         self.center = center
         server = opened
+        ownIndex = center.ownIndex
     }
 
     /// Waits for the next request, cancellation or continuation, without a deadline.
@@ -56,10 +61,13 @@ final class ServerHandle: @unchecked Sendable {
                 let poster = SharedNotificationCenter.Poster(
                     pid: raw.pid, uid: raw.uid,
                     executable: center.executable(ofParticipant: raw.participant, pid: raw.pid))
+                var envelope = SharedNotificationCenter.RequestEnvelope(caller: poster, isRepeated: raw.again)
+                envelope.isIdempotent = raw.idempotent
+                envelope.isOwn = raw.participant == ownIndex
                 return .request(
                     Request(
                         id: raw.id, payload: .init(format: .init(rawValue: raw.format), bytes: bytes),
-                        envelope: .init(caller: poster, isRepeated: raw.again)))
+                        envelope: envelope))
             case EINTR: return .interrupted
             // There is no memory for that request: its caller is told that the server ended. The next may be smaller.
             case ENOMEM, EAGAIN, ETIMEDOUT: continue
@@ -75,6 +83,10 @@ final class ServerHandle: @unchecked Sendable {
     func reply(_ reply: Reply, to id: UInt64) {
         lock.withLock {
             guard let server else { return }
+            guard reply.error == 0 else {
+                _ = tidings_request_end(server, id, reply.error)
+                return
+            }
             var result = Self.send(reply, to: id, by: server)
             guard [EMSGSIZE, ENOSPC, EAGAIN].contains(-result) else { return }
             // The request still waits. A reply of 192 bytes needs no memory of the center.

@@ -124,7 +124,7 @@ extension SharedNotificationCenter {
         }
     }
 
-    private func serve(
+    func serve(
         _ name: Name, options: ServerOptions, _ handler: @escaping RequestServer.Handler
     ) throws(SharedNotificationError) -> Server {
         try core.refuseIfForked("serve requests in")

@@ -49,6 +49,10 @@ extension SharedNotificationCenter {
         /// Whether another server has ended with this request, and may have carried it out
         /// (``RequestOptions/isIdempotent``).
         public var isRepeated: Bool
+        /// As ``RequestOptions/isIdempotent``. For the relay.
+        package var isIdempotent = false
+        /// The caller is a caller of this center object. For the relay.
+        package var isOwn = false
 
         /// Creates an envelope, for tests of handlers.
         public init(caller: Poster = Poster(), isRepeated: Bool = false) {

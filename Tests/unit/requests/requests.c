@@ -77,3 +77,40 @@ TEST(servers_and_callers_are_counted_until_they_end) {
     CHECK_EQUAL(center->requesting, 0);
     tidings_close(center);
 }
+
+typedef struct names {
+    uint32_t count, most;
+    char last[TIDINGS_NAME_MAX + 1];
+} names;
+
+static bool add_name(void *context, const char *name, size_t length) {
+    names *n = context;
+    memcpy(n->last, name, length);
+    n->last[length] = 0;
+    return ++n->count < n->most;
+}
+
+TEST(the_names_that_others_serve_are_listed) {
+    tidings_center *center = center_with_calls();
+    tidings__segment *s = &center->segment;
+    names found = {.most = 100};
+    (void)joined(center, "s", false, 0);      // observed, and not served
+    (void)joined(center, SERVICE, false, 1);  // observed by no server
+    CHECK_EQUAL(tidings_served(center, add_name, &found), 0);
+    CHECK_EQUAL(found.count, 0);
+    (void)server_of(center, SERVICE, 1, 2);
+    (void)server_of(center, TIDINGS_REQUESTS_PREFIX "dead", 2, 3);
+    (void)server_of(center, TIDINGS_REQUESTS_PREFIX "own", center->participant, 4);
+    died(s, 2);
+    CHECK_EQUAL(tidings_served(center, add_name, &found), 0);
+    CHECK_EQUAL(found.count, 1);
+    CHECK(strcmp(found.last, "s") == 0);
+    (void)server_of(center, TIDINGS_REQUESTS_PREFIX "own", 3, 5);
+    found = (names){.most = 1};
+    CHECK_EQUAL(tidings_served(center, add_name, &found), 0);
+    CHECK_EQUAL(found.count, 1);
+    found = (names){.most = 100};
+    s->header->names_used.word = UINT64_MAX;
+    CHECK_EQUAL(tidings_served(center, add_name, &found), 0);
+    CHECK_EQUAL(found.count, 2);
+}

@@ -521,3 +521,49 @@ TEST(a_wait_ends_at_its_time_though_records_of_others_go_on) {
     CHECK_EQUAL(tidings_server_next(server, 1, &request), -ETIMEDOUT);
     end();
 }
+
+TEST(a_request_ends_without_a_reply) {
+    begin();
+    tidings_request request;
+    // As if the server had ended with it.
+    uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    CHECK(!request.idempotent);
+    CHECK_EQUAL(tidings_request_end(server, request.id, -EIO), -EINVAL);
+    CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNRESET), 0);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_ENDED);
+    CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNRESET), -ECANCELED);
+    // No server has received it.
+    word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNREFUSED), 0);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_UNSERVED);
+    // After a part, a server has.
+    word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    const tidings_reply_options part = {.more = true};
+    CHECK_EQUAL(tidings_reply(server, request.id, "part", 4, &part), 0);
+    CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNREFUSED), 0);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_ENDED);
+    // Its caller has cancelled it.
+    word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    s->calls[3].state = call_word(5, 1, 0, TIDINGS__CALL_CANCELLED);
+    CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNRESET), 0);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_FREE);
+    end();
+}
+
+TEST(an_idempotent_request_that_ends_is_received_again) {
+    begin();
+    tidings_request request;
+    const uint64_t word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED | TIDINGS__CALL_IDEMPOTENT);
+    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    CHECK(request.idempotent && !request.again);
+    CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNRESET), 0);
+    CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
+    CHECK(request.idempotent && request.again);
+    CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNREFUSED), 0);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_UNSERVED);
+    end();
+}
