@@ -91,6 +91,8 @@ package struct Frame: Hashable, Sendable {
         case value(number: UInt32, Item)
         /// All values of that question were sent that the sender has.
         case pulled(number: UInt32)
+        /// Requests and participants. A relay that does not know dialogs drops it.
+        case dialog(DialogFrame)
     }
 }
 

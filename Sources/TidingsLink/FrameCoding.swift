@@ -63,6 +63,15 @@ package enum FrameCoding {
         case .pulled(let number):
             output.bytes.append(8)
             output.number(UInt64(number))
+        case .dialog(let dialog):
+            output.bytes.append(9)
+            output.number(dialog.dialog)
+            output.number(dialog.to)
+            output.flag(dialog.isFirst)
+            output.number(dialog.first)
+            output.number(dialog.taken)
+            output.number(UInt64(dialog.messages.count))
+            for message in dialog.messages { output.message(message) }
         }
         return output.bytes
     }
@@ -329,6 +338,14 @@ struct FrameInput {
             return .pull(number: number, names: names)
         case 7: return .value(number: try number32(), try item())
         case 8: return .pulled(number: try number32())
+        case 9:
+            let (dialog, to, isFirst) = (try self.number(), try self.number(), try flag())
+            let (first, taken) = (try self.number(), try self.number())
+            var messages: [Message] = []
+            for _ in 0..<(try count(of: 2, most: 65_536)) { messages.append(try message()) }
+            return .dialog(
+                DialogFrame(
+                    dialog: dialog, to: to, isFirst: isFirst, first: first, taken: taken, messages: messages))
         default: throw Fault()
         }
     }

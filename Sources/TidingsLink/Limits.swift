@@ -33,6 +33,14 @@ package struct LinkLimits: Hashable, Sendable {
     package var accounts = 1 << 20
     /// Bytes of a payload.
     package var payload = 16 << 20
+    /// Calls of each side of a link that are in flight.
+    package var calls = 256
+    /// Request names that a link serves.
+    package var servedNames = 1024
+    /// Bytes of messages that wait for a link, and of those that the driver has not taken.
+    package var dialogBytes = 32 << 20
+    /// Bytes of messages on their way, unless one is larger.
+    package var dialogWindow = 1 << 20
     /// Milliseconds between two beats of an idle link.
     package var beat: UInt64 = 1000
     /// Milliseconds after which an unanswered question, or a gap, is asked about again.

@@ -13,6 +13,9 @@ package struct LinkConfiguration: Hashable, Sendable {
     package var lossless: NameList?
     /// Milliseconds for which it does so without an acknowledgement.
     package var losslessTimeout: UInt64
+    /// Request names that this side serves for the peer, and those of the peer that this side may call.
+    package var serves = NameList()
+    package var calls = NameList()
 
     package init(
         name: String, sends: NameList, accepts: NameList, retained: Bool = true, lossless: NameList? = nil,
@@ -25,6 +28,11 @@ package struct LinkConfiguration: Hashable, Sendable {
         self.sends = sends
         self.accepts = accepts
     }
+}
+
+extension LinkConfiguration {
+    /// The link passes more than notifications.
+    package var usesDialog: Bool { !serves.isEmpty || !calls.isEmpty }
 }
 
 /// Why a link that has a transport carries nothing.
@@ -138,6 +146,9 @@ struct Link: Sendable {
     var compareAgainAt = UInt64.max
     /// The number of the latest question.
     var number: UInt32 = 0
+
+    var dialog = Dialog(number: 0)
+    var calls = LinkCalls()
 
     // Beats.
     var beatAt: UInt64 = 0
@@ -271,6 +282,10 @@ struct Link: Sendable {
         beatAt <= now || acknowledgeAt <= now
             || generation &+ self.generation != toldGeneration && beatSentAt + limits.compare <= now
             || !isRoundHeard && beatSentAt + limits.repeatAfter <= now
+    }
+
+    mutating func isDialogDue(_ now: UInt64, _ limits: LinkLimits) -> Bool {
+        isEstablished && dialog.isDue(now, limits, isWritable: isWritable)
     }
 
     mutating func isSending() -> Bool { isEstablished && isWritable && peerRound != 0 }

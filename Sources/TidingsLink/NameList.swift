@@ -48,6 +48,8 @@ package struct NameList: Hashable, Sendable {
 
     package static let all = NameList(prefixes: [""])
 
+    package var isEmpty: Bool { names.isEmpty && prefixes.isEmpty }
+
     package func matches(_ name: LinkName) -> Bool {
         let bytes = name.text.utf8
         if bytes.starts(with: Self.reserved.utf8) { return false }

@@ -102,6 +102,8 @@ package enum Output: Hashable, Sendable {
     case send(link: Int, Frame)
     /// Post it, then call `posted(at:)`, `notPosted(until:)` or `discarded()`, and nothing else in between.
     case post(Post)
+    /// Requests and participants.
+    case dialog(DialogEvent)
     /// Store this in the center, then call `stored()`. No further output comes before.
     case store(Checkpoint)
 }

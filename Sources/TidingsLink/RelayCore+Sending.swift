@@ -3,6 +3,7 @@
 extension RelayCore {
     /// The next output; `nil`: nothing until the next input, or the time of `deadline`.
     package mutating func next(_ ring: some RingReading) -> Output? {
+        if !events.isEmpty { return .dialog(nextEvent()) }
         if isStoring { return nil }
         if needsCheckpoint, storeHeldUntil <= now { return .store(takeCheckpoint()) }
         // Many posts must not hold back what this center sends.
@@ -15,10 +16,17 @@ extension RelayCore {
         while isChanged {
             for step in 0..<links.count {
                 let link = linkInTurn(step)
-                guard links[link].isControlDue(now, limits, generation: generation), let body = control(link)
-                else { continue }
-                turn = link + 1
-                return .send(link: link, frame(body, link))
+                if links[link].isControlDue(now, limits, generation: generation), let body = control(link) {
+                    turn = link + 1
+                    return .send(link: link, frame(body, link))
+                }
+                if links[link].isDialogDue(now, limits) {
+                    turn = link + 1
+                    let isWritable = links[link].isWritable
+                    return .send(
+                        link: link,
+                        frame(.dialog(links[link].dialog.frame(now, limits, isWritable: isWritable)), link))
+                }
             }
             isChanged = false
             // What is posted may be of an origin that the checkpoint must have.
@@ -77,7 +85,9 @@ extension RelayCore {
         return links.lazy.filter(\.isConnected).map { link in
             var earliest = min(link.greetAt, link.heardAt + self.limits.silence + 1)
             guard link.isEstablished else { return earliest }
-            earliest = min(earliest, link.beatAt, link.acknowledgeAt, link.compareAgainAt)
+            earliest = min(
+                earliest, link.beatAt, link.acknowledgeAt, link.compareAgainAt,
+                link.dialog.deadline(self.limits, isWritable: link.isWritable))
             if link.postsHeldUntil > self.now, !link.inbox.isEmpty || !link.answers.isEmpty {
                 earliest = min(earliest, link.postsHeldUntil)
             }

@@ -21,6 +21,7 @@ extension RelayCore {
     /// Everything of the peer's session but the place.
     private mutating func resetFlows(_ link: Int) {
         notePlace(link)
+        endDialog(link)
         links[link].resetFlows()
     }
 
@@ -72,6 +73,7 @@ extension RelayCore {
         case .pull(let number, let names): links[link].pulled = (number, Array(names.prefix(limits.chunk)), 0)
         case .value(_, let item): takeValue(item, link)
         case .pulled(let number): allWereSent(number, link)
+        case .dialog(let dialog): take(dialog, link)
         }
     }
 
@@ -144,7 +146,7 @@ extension RelayCore {
         links[link].peerOrigin = originNumber(of: peer.center, link) ?? -1
         let own = links[link].configuration
         let isShared = own.sends.overlaps(peer.accepts) || peer.sends.overlaps(own.accepts)
-        links[link].trouble = isShared ? nil : .noCommonName
+        links[link].trouble = isShared || own.usesDialog ? nil : .noCommonName
         links[link].troubleAt = 0
         joinGroup(link, Group(sends: peer.sends, accepts: own.accepts))
         links[link].comparedGeneration = 0
@@ -160,6 +162,7 @@ extension RelayCore {
             links[link].received = Beat.end
             links[link].comparison = Link.Comparison(isFirst: true)
         }
+        beginDialog(link)
     }
 
     private mutating func take(_ beat: Beat, _ link: Int) {

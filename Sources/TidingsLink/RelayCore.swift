@@ -34,6 +34,18 @@ package struct RelayCore: Sendable {
     var turn = 0
     var postsInRow = 0
 
+    // Requests.
+    /// The names that servers of this center serve.
+    var served: [LinkName] = []
+    var lastDialog: UInt64 = 0
+    var lastCall: UInt64 = 0
+    var lastPeerCall: UInt64 = 0
+    /// Calls of peers, by their ids here.
+    var peerCalls: [UInt64: PeerCall] = [:]
+    /// What the driver has not taken yet, and the bytes of payloads since it had taken all.
+    var events = Queue<DialogEvent>()
+    var eventBytes = 0
+
     var outstanding: Outstanding?
     var now: UInt64 = 0
     var needsCheckpoint = false

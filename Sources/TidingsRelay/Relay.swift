@@ -28,7 +28,10 @@
     ///   reported with the next notification of its name.
     /// - With ``Link/retained`` at both ends, retained values are equal at both ends after each connection. The value
     ///   that was set later holds; the clocks decide if neither end knew of the other's value.
-    /// - A post of a local process never waits for a link.
+    /// - A post of a local process never waits for a link, unless that has ``Link/lossless`` names.
+    /// - With ``Link/serves`` and ``Link/calls``, a request finds a server of the other center if its own center has none.
+    ///   A server receives it at most once. An interruption of the link ends it, with `.serverEnded`, or with `.noServer`
+    ///   if no server has received it.
     /// - A relay that is killed and started again goes on where it was, if its center's ring still has what was posted
     ///   meanwhile.
     ///
@@ -63,7 +66,8 @@
             let report = RelayReport(center: center, logger: logger, host: host)
             self.report = ReportBox(report: report)
             driver = try RelayDriver(
-                center: port, own: Origin(incarnation: center.incarnation, host: host, center: center.name),
+                center: port, shared: center,
+                own: Origin(incarnation: center.incarnation, host: host, center: center.name),
                 links: links, configurations: configurations, report: report)
         }
 

@@ -4,6 +4,7 @@
 #if Relay
     internal import Glibc
     internal import NIOConcurrencyHelpers
+    internal import Tidings
     internal import TidingsLink
 
     #if MUTANTS
@@ -34,6 +35,9 @@
         private static let storeLimit: UInt64 = 2_000_000_000
 
         private let center: RelayCenter
+        /// Passes requests on; `nil`: no link does.
+        private var requests: RelayRequests?
+        private let shared: SharedNotificationCenter
         private let own: Origin
         private let limits: LinkLimits
         private let lock = NIOLock()
@@ -46,8 +50,6 @@
         /// What came before `run`.
         private var early: [(lane: Int, event: LaneEvent)] = []
         private var earlyBytes = 0
-        /// When the wait of the thread of `run` ends at the latest; `nil`: it does not wait.
-        private var waitsUntil: UInt64?
         /// Why the relay must end: another thread than that of `run` has found it.
         private var failure: RelayError?
         private var now: UInt64 = 0
@@ -61,22 +63,34 @@
         private var ringEnd: UInt64 = 0
         /// When the post that waits was first refused without an observer that holds it back; 0: none waits.
         private var postWaitsSince: UInt64 = 0
-        private var orders: [Order] = []
+        private let mailbox = NIOLockedValueBox(Mailbox())
+
+        /// What the thread of `run` looks at before it waits. Its lock comes last: handlers and callers of requests give
+        /// orders, and some do so with the driver's lock.
+        private struct Mailbox {
+            var orders: [Order] = []
+            /// When the wait of the thread of `run` ends at the latest; `nil`: it does not wait.
+            var waitsUntil: UInt64?
+        }
 
         private enum Phase {
             case new, running, ended
         }
 
-        enum Order {
+        enum Order: @unchecked Sendable {
+            // Sendable: the closure is called with the driver's lock, and uses what that lock guards.
             case end
             case links([Relay.Link], [LinkConfiguration])
+            /// Runs with the driver's lock, on the thread of `run`.
+            case core((inout RelayCore) -> Void)
         }
 
         init(
-            center: RelayCenter, own: Origin, links: [Relay.Link], configurations: [LinkConfiguration],
-            report: RelayReport
+            center: RelayCenter, shared: SharedNotificationCenter, own: Origin, links: [Relay.Link],
+            configurations: [LinkConfiguration], report: RelayReport
         ) throws(RelayError) {
             self.center = center
+            self.shared = shared
             self.own = own
             self.report = report
             self.configurations = configurations
@@ -151,17 +165,21 @@
         // MARK: - Orders of other threads
 
         func order(_ order: Order) {
-            lock.withLock {
-                orders.append(order)
-                wake()
+            mailbox.withLockedValue {
+                $0.orders.append(order)
+                wake(&$0)
             }
         }
 
-        /// Ends the wait of the thread of `run`.
-        private func wake() {
-            guard waitsUntil != nil else { return }
+        /// Ends the wait of the thread of `run`, if it ends later than this.
+        private func wake(before time: UInt64 = 0) {
+            mailbox.withLockedValue { if let end = $0.waitsUntil, time < end { wake(&$0) } }
+        }
+
+        private func wake(_ mailbox: inout Mailbox) {
+            guard mailbox.waitsUntil != nil else { return }
             // Once is enough: the thread looks at everything when it has the lock.
-            waitsUntil = nil
+            mailbox.waitsUntil = nil
             center.interrupt()
         }
 
@@ -217,6 +235,18 @@
                 core = try Self.makeCore(center, own, checkpoint, self.configurations, limits)
                 setLinks(lanes.map(\.link))
             }
+            try beginRequests()
+        }
+
+        /// The core is a new one: calls of the one before end.
+        private func beginRequests() throws(RelayError) {
+            requests?.end()
+            requests = nil
+            guard configurations.contains(where: \.usesDialog) else { return }
+            requests = try RelayRequests(
+                shared, hasServers: configurations.contains { !$0.serves.isEmpty },
+                onCore: { [weak self] body in self?.order(.core(body)) },
+                onProblem: { [weak self] line in self?.order(.core { _ in self?.report.problem(line) }) })
         }
 
         // MARK: - Events of links
@@ -242,7 +272,7 @@
                 }
                 report.update(lanes, &core, center, now: now)
                 // What is due later is for that thread, too.
-                if let waitsUntil, due < waitsUntil { wake() }
+                wake(before: due)
             }
         }
 
@@ -290,11 +320,13 @@
                 for lane in lanes { lane.connector.end() }
                 lanes = []
                 lock.unlock()
+                requests?.end()
             }
             now = Self.monotonic()
             core.advance(to: now / 1_000_000)
             for (number, event) in early { apply(event, number) }
             early = []
+            try beginRequests()
             var hasMore = true
             while true {
                 now = Self.monotonic()
@@ -306,6 +338,7 @@
                         store(core.makeCheckpoint(), isLast: true)
                         return
                     case .links(let links, let configurations): try change(links, configurations)
+                    case .core(let body): body(&core)
                     }
                 }
                 core.advance(to: now / 1_000_000)
@@ -331,12 +364,16 @@
                 }
                 center.caughtUp()
                 let end = due
-                let timeout = Int64(clamping: max(end, now + 1000) - now)
-                waitsUntil = end
+                let isIdle = mailbox.withLockedValue {
+                    guard $0.orders.isEmpty else { return false }
+                    $0.waitsUntil = end
+                    return true
+                }
+                guard isIdle else { continue }
                 lock.unlock()
-                center.wait(timeout)
+                center.wait(Int64(clamping: max(end, now + 1000) - now))
                 lock.lock()
-                waitsUntil = nil
+                mailbox.withLockedValue { $0.waitsUntil = nil }
             }
         }
 
@@ -348,8 +385,10 @@
         }
 
         private func takeOrders() -> [Order] {
-            defer { orders = [] }
-            return orders
+            mailbox.withLockedValue {
+                defer { $0.orders = [] }
+                return $0.orders
+            }
         }
 
         /// When something is due, in nanoseconds.
@@ -433,6 +472,7 @@
                             .removed, "center \"\(own.center)\" was removed; start the relay again for the next one")
                     }
                 case .store(let checkpoint): store(checkpoint)
+                case .dialog(let event): requests?.take(event)
                 }
             }
             return true

@@ -39,20 +39,27 @@
             /// How many notifications a second are accepted, on average over a second: at least 1,000. `nil`: no limit.
             /// The peer holds back what is beyond, in its ring.
             public var rate: Int?
-            /// Names of ``sends`` that the center keeps until the other end has posted them, as for a lossless observer:
-            /// names, and prefixes that no name of the library begins with. While a whole ring of notifications waits
+            /// Names of ``sends`` that the center keeps until the other end has posted them, as for a lossless
+            /// observer: names, and prefixes that no name of the library begins with. While a whole ring of notifications waits
             /// for the other end, posts under any name wait, as long as their timeout lets them
             /// (``SharedNotificationCenter/PostOptions/timeout``), and fail with `.full` otherwise.
             public var lossless: [String]
             /// How long posts may wait for ``lossless`` if the other end acknowledges nothing: from 1 ms to a day. Then
             /// they wait no more until it acknowledges again, and what the ring loses is counted.
             public var losslessTimeout: Duration
+            /// Names of requests that servers of this center answer for the other end, as names and prefixes. The other
+            /// end can call nothing else here.
+            public var serves: [String]
+            /// Names of requests of this center that servers of the other end may answer, if this center has no server
+            /// of that name.
+            public var calls: [String]
 
             /// A link; ``Relay/init(_:links:logger:)`` checks it.
             public init(
                 _ name: String, url: String, sends: [String] = [], accepts: [String] = [], retained: Bool = false,
                 credentials: String? = nil, certificateAuthority: String? = nil, certificate: String? = nil,
-                key: String? = nil, rate: Int? = nil, lossless: [String] = [], losslessTimeout: Duration = .seconds(1)
+                key: String? = nil, rate: Int? = nil, lossless: [String] = [], losslessTimeout: Duration = .seconds(1),
+                serves: [String] = [], calls: [String] = []
             ) {
                 self.name = name
                 self.url = url
@@ -66,7 +73,11 @@
                 self.rate = rate
                 self.lossless = lossless
                 self.losslessTimeout = losslessTimeout
+                self.serves = serves
+                self.calls = calls
             }
+
+            var passesRequests: Bool { !serves.isEmpty || !calls.isEmpty }
 
             /// The server without a user and a password, for messages.
             var shownURL: String {
@@ -78,6 +89,8 @@
                 var configuration = LinkConfiguration(
                     name: name, sends: try list(sends, "sends"), accepts: try list(accepts, "accepts"),
                     retained: retained)
+                configuration.serves = try list(serves, "serves")
+                configuration.calls = try list(calls, "calls")
                 guard !lossless.isEmpty else { return configuration }
                 let kept = try list(lossless, "keeps")
                 guard !kept.mayBeReserved, configuration.sends.covers(kept) else {
@@ -193,9 +206,11 @@
                             .invalidLink, "two links have the name \"\(link.name)\": give each a name of its own")
                     }
                     try link.checkURL()
-                    guard !link.sends.isEmpty || !link.accepts.isEmpty else {
+                    guard !link.sends.isEmpty || !link.accepts.isEmpty || link.passesRequests else {
                         throw RelayError(
-                            .invalidLink, "link \"\(link.name)\" sends and accepts nothing: name what passes")
+                            .invalidLink,
+                            "link \"\(link.name)\" sends, accepts, serves and calls nothing: name what "
+                                + "passes")
                     }
                     // A frame of items may wait, and the beats behind it, but for less time than a peer may be silent.
                     if let rate = link.rate, rate < 1000 {

@@ -46,6 +46,10 @@
             public var lag: UInt64 = 0
             /// Notifications that were sent, and are not posted at the other end, as far as is known.
             public var unacknowledged: Int = 0
+            /// Requests of this center that wait for an answer of the other end. `nil`: the link passes no requests.
+            public var calls: Int?
+            /// Requests of the other end that are answered here. `nil`: the link passes no requests.
+            public var answering: Int?
             /// Whether posts wait, if need be, for the other end to take the link's lossless names: `false`, it has
             /// acknowledged nothing for the timeout. `nil`: the link has no such names.
             public var holdsPosts: Bool?
@@ -136,6 +140,10 @@
             sayOnce(.warning, lane, "disconnected from \(lane.link.shownURL): \(why); connecting again")
         }
 
+        func problem(_ line: String) {
+            logger.warning("\(line)", metadata: ["tidings.center": "\(center.name)"])
+        }
+
         func held(_ lane: RelayLane, _ change: RelayHold.Change) {
             switch change {
             case .letGo:
@@ -223,6 +231,11 @@
                 }
                 if let trouble = core.trouble(ofLink: at) {
                     sayOnce(.error, lane, Self.line(trouble))
+                } else if core.isDialogUnanswered(onLink: at) {
+                    sayOnce(
+                        .warning, lane,
+                        "the relay at the other end knows no requests: notifications pass alone; install the same "
+                            + "version at both ends")
                 } else if peer == nil, lane.isUp, lane.problem == nil {
                     if now >= lane.connectedAt + Self.unanswered {
                         sayOnce(
@@ -287,6 +300,7 @@
             state.repaired = figures.repairs
             state.refused = figures.refused
             (state.lag, state.unacknowledged) = core.waiting(ofLink: at)
+            if lane.link.passesRequests { (state.calls, state.answering) = core.calls(onLink: at) }
             state.holdsPosts = ring.holds.first { $0.link == at }?.isHolding
             state.roundTrip = lane.roundTrip == 0 ? nil : Double(lane.roundTrip) / 1e9
             return state
@@ -320,6 +334,7 @@
                     && links[at].refused == figures.refused && links[at].repaired == figures.repairs
                     && links[at].duplicates == figures.duplicates && links[at].lag == waiting.lag
                     && links[at].unacknowledged == waiting.unacknowledged
+                    && (links[at].calls ?? 0, links[at].answering ?? 0) == core.calls(onLink: at)
             }
         }
     }

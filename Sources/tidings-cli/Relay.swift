@@ -95,6 +95,17 @@ struct RelayCommand: ParsableCommand {
             "How long posts may wait if the other end acknowledges nothing: 1s unless given.", valueName: "seconds"))
     var losslessTimeout: Seconds?
 
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Names of requests that servers here answer for the other end.", valueName: "names"))
+    var serve: [String] = []
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "Names of requests that servers of the other end may answer, if none here does.", valueName: "names"))
+    var call: [String] = []
+
     @Option(help: ArgumentHelp("A JSON file with the links.", valueName: "file"), completion: .file())
     var config: String?
 
@@ -104,13 +115,13 @@ struct RelayCommand: ParsableCommand {
         }
         let isAlone =
             out.isEmpty && `in`.isEmpty && !retained && rate == nil && name == "default"
-            && lossless.isEmpty && losslessTimeout == nil
+            && lossless.isEmpty && serve.isEmpty && call.isEmpty && losslessTimeout == nil
             && [credentials, certificateAuthority, certificate, key].allSatisfy { $0 == nil }
         if config != nil, !isAlone {
             throw ValidationError("With --config, give the links in the file, and no other option of a link.")
         }
-        if link != nil, out.isEmpty, `in`.isEmpty {
-            throw ValidationError("Give the names that pass: --out, --in, or both.")
+        if link != nil, out.isEmpty, `in`.isEmpty, serve.isEmpty, call.isEmpty {
+            throw ValidationError("Give the names that pass: --out, --in, --serve or --call.")
         }
     }
 
@@ -167,7 +178,8 @@ struct RelayCommand: ParsableCommand {
                 Relay.Link(
                     name, url: link ?? "", sends: out, accepts: `in`, retained: retained, credentials: credentials,
                     certificateAuthority: certificateAuthority, certificate: certificate, key: key, rate: rate,
-                    lossless: lossless, losslessTimeout: losslessTimeout.map { .seconds($0.value) } ?? .seconds(1))
+                    lossless: lossless, losslessTimeout: losslessTimeout.map { .seconds($0.value) } ?? .seconds(1),
+                    serves: serve, calls: call)
             ]
         }
 

@@ -262,6 +262,7 @@ struct Schedule {
         for _ in 0..<most {
             guard let output = relays[number]!.next(centers[number]) else { return }
             switch output {
+            case .dialog: break
             case .store(let checkpoint):
                 if !isCalm, random.chance(10), centers[number].checkpoint != nil, !(isLossless && number == 0) {
                     return crash(number)

@@ -47,6 +47,8 @@ extension Frame {
                 + accounts.states.map(\.line).joined(separator: ", ")
         case .pull(let number, let names): "pull \(number) \(names.map(\.text))"
         case .pulled(let number): "pulled \(number)"
+        case .dialog(let frame):
+            "dialog \(frame.dialog) to \(frame.to): first \(frame.first) taken \(frame.taken) \(frame.messages)"
         case .value(let number, let item): "value \(number) \(item.mark.line)"
         }
     }

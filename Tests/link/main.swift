@@ -5,9 +5,10 @@
 import Glibc
 
 let isHostile = CommandLine.arguments.contains("--hostile")
-let arguments = CommandLine.arguments.dropFirst().filter { $0 != "--hostile" }.map { UInt64($0) }
+let isOfCalls = CommandLine.arguments.contains("--calls")
+let arguments = CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("--") }.map { UInt64($0) }
 guard arguments.count == 2, let first = arguments[0], let count = arguments[1], count < UInt64.max - first else {
-    print("usage: simulation [--hostile] FIRST COUNT")
+    print("usage: simulation [--calls] [--hostile] FIRST COUNT")
     exit(64)
 }
 nonisolated(unsafe) var currentSeed = first
@@ -46,6 +47,22 @@ func checkNames() -> String? {
 if let why = checkNames() {
     print("seed \(first): names: \(why)")
     exit(1)
+}
+if isOfCalls {
+    var total = CallSchedule.Figures()
+    for seed in first..<(first + count) {
+        currentSeed = seed
+        var schedule = CallSchedule(seed: seed, isHostile: isHostile)
+        do {
+            try schedule.play()
+        } catch {
+            print("seed \(seed): calls: \(error)")
+            exit(1)
+        }
+        total.add(schedule.figures)
+    }
+    print("\(count) schedules of calls from seed \(first): \(total)")
+    exit(0)
 }
 var figures: [Schedule.Topology: Int] = [:]
 var posts = 0

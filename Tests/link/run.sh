@@ -4,6 +4,7 @@
 #   Tests/link/run.sh [SEED [COUNT]]        what CI runs: the kept seeds, COUNT schedules (8,000) from SEED on, the mutants
 #   Tests/link/run.sh --seeds FIRST COUNT   schedules alone
 #   Tests/link/run.sh --hostile FIRST COUNT   schedules alone, with frames that are changed on their way
+#   Tests/link/run.sh --calls [--hostile] FIRST COUNT   schedules of requests and participants
 #   Tests/link/run.sh --transports [TEST…]  the conformance suite over NATS and TLS
 #   Tests/link/run.sh --figures [COUNT [BYTES [NAMES]]]   what the link core costs for each notification
 #   Tests/link/run.sh --transport-mutants [MUTANT…]   the mutants of the transports alone
@@ -28,7 +29,8 @@ figures() { # figures COUNT BYTES NAMES
 }
 
 mode() { # mode SEED-OR-ARGUMENTS: the options of the schedule that finds a mutant
-    if [[ $1 == *hostile* ]]; then echo --hostile; fi
+    local word
+    for word in $1; do if [[ $word == --* ]]; then echo "$word"; fi; done
 }
 
 # What the mutants are linked with: each file compiled without one, by itself. Without the optimizer one schedule is faster.
@@ -151,6 +153,7 @@ if [[ ! ${1:-} =~ ^--(find|transports|figures|transport-figures|transport-mutant
 case ${1:-} in
     --seeds) "$work/simulation" "$2" "$3" ;;
     --hostile) "$work/simulation" --hostile "$2" "$3" ;;
+    --calls) "$work/simulation" "$@" ;;
     --mutants) mutants "${@:2}" ;;
     --figures) figures "${@:2}" ;;
     --find) find_seeds "${@:2}" ;;
@@ -166,6 +169,8 @@ case ${1:-} in
         while read -r kept; do "$work/simulation" "$kept" 1 >"$work/report" || { cat "$work/report"; exit 1; }; done <Tests/link/found
         "$work/simulation" "$seed" "$count"
         "$work/simulation" --hostile "$seed" "$((count / 4))"
+        "$work/simulation" --calls "$seed" "$count"
+        "$work/simulation" --calls --hostile "$seed" "$((count / 4))"
         mutants
         transports debug
         transport_mutants

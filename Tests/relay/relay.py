@@ -16,6 +16,10 @@ held       A lossless observer holds posts back at the destination: the origin's
            destination's own notifications go on. Nothing is lost.
 lossless   A link keeps names in a small ring until the other end has them: posters wait for a relay that stands still,
            and nothing is lost. After the timeout they do not wait, and the losses are counted.
+requests   Programs call servers of another machine: replies, failures, parts, large ones, many at a time; only what both
+           lists allow. A server that dies, a caller that gives up, a relay that stands still or dies, a cut: each ends
+           the call as the local interface says. Servers of the own center go first.
+loops      A request that came by a link goes to no other one.
 reload     SIGHUP adds a link's name without a gap. A file that is not valid changes nothing.
 idle       An idle link sends at most one message a second in each direction, and its relay hardly computes.
 bad        Each bad input has its line.
@@ -400,6 +404,167 @@ def scene_lossless():
     expect(account["received"] >= 1000 and account["twice"] == 0, account)
 
 
+def serve(site, name, script, *more):
+    one = program("serve", "--center", site.name, name, "--exec", script, *more)
+    one.says(f"serving {name}")
+    servers.setdefault(site.name, []).append(one)
+    return one
+
+
+def request(site, name, *more, given="{}"):
+    return command("request", "--center", site.name, name, "--json", given, "--timeout", "30s", *more, check=False)
+
+
+def request_begins(site, name, *more):
+    arguments = [tidings, "request", "--center", site.name, name, "--json", "{}", "--timeout", "30s", *more]
+    one = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running.append(one)
+    return one
+
+
+def ends(call, line):
+    _, errors = call.communicate()
+    expect(call.returncode == 1 and line in errors, "a call that was to end with", line, "ended with", errors)
+
+
+def scene_requests():
+    server = Server()
+    a, b = Site("a"), Site("b")
+    a.relays("--link", server.url, "--call", "com.example.*")
+    b.relays("--link", server.url, "--serve", "com.example.r*", "--out", NAMES, "--in", NAMES)
+    a.connected(b)
+    b.connected(a)
+    expect("no process serves it" in request(a, "com.example.render").stderr, "a server where there is none")
+    secret = serve(b, "com.example.secret", "cat")
+    render = serve(b, "com.example.render", "cat", "--concurrency", "4")
+    wait_until(lambda: request(a, "com.example.render").returncode == 0)
+    expect("no process serves it" in request(a, "com.example.secret").stderr, "a name that the link does not serve")
+    expect(request(a, "com.example.render", given='{"page": 3}').stdout.strip() == '{"page":3}', "another reply")
+    secret.process.kill()
+    # Many at a time.
+    calls = [request_begins(a, "com.example.render") for _ in range(12)]
+    expect(all(call.wait() == 0 for call in calls), "one of many calls failed")
+    # Failures, parts, a large reply.
+    fails = serve(b, "com.example.rfails", "echo no such page >&2; exit 3")
+    lines = serve(b, "com.example.rlines", "seq 20", "--lines")
+    large = serve(b, "com.example.rlarge", "head -c 3000000 /dev/zero | tr '\\0' x")
+    wait_until(lambda: "its server failed" in request(a, "com.example.rfails").stderr)
+    wait_until(lambda: "no process serves it" not in request(a, "com.example.rlines").stderr)
+    replies = request(a, "com.example.rlines", "--stream").stdout.split()
+    expect(replies == [str(number) for number in range(1, 21)], replies)
+    wait_until(lambda: len(request(a, "com.example.rlarge").stdout.strip()) == 3000002)
+    for one in fails, lines, large:
+        one.process.kill()
+    # A caller that gives up: the handler learns of it.
+    notes = pathlib.Path(directory) / "notes"
+    slow = f"echo began >>{notes}; trap 'echo stopped >>{notes}; exit 1' TERM; sleep 100 & wait"
+    one = serve(b, "com.example.rslow", slow)
+
+    def begun(*more):
+        notes.write_text("")
+        call = request_begins(a, "com.example.rslow", *more)
+        wait_until(lambda: "began" in notes.read_text() or call.poll() is not None)
+        return call
+
+    wait_until(lambda: "com.example.rslow" in served(a))
+    call = begun()
+    wait_until(lambda: json.loads(a.state("tidings.relay.links"))["links"][0]["calls"] == 1)
+    call.send_signal(signal.SIGKILL)
+    wait_until(lambda: "stopped" in notes.read_text())
+    # The server dies.
+    call = begun()
+    one.process.kill()
+    ends(call, "its server has ended")
+    # Another one receives an idempotent request.
+    two = [serve(b, "com.example.rslow", slow) for _ in range(2)]
+    wait_until(lambda: "com.example.rslow" in served(a))
+    call = begun("--idempotent")
+    for one in two:
+        expect(notes.read_text().count("began") == 1, notes.read_text())
+        children = subprocess.run(["pgrep", "-P", str(one.process.pid)], capture_output=True, text=True).stdout
+        if children.strip():
+            one.process.kill()
+            wait_until(lambda: notes.read_text().count("began") == 2)
+            break
+    call.kill()
+    # The link is cut, the other relay stands still, the own relay dies.
+    call = begun()
+    server.kill()
+    ends(call, "its server has ended")
+    wait_until(lambda: "stopped" in notes.read_text())
+    server.start()
+    b.connected(a)
+    wait_until(lambda: "com.example.rslow" in served(a))
+    call = begun()
+    b.relay.process.send_signal(signal.SIGSTOP)
+    begin = time.monotonic()
+    ends(call, "its server has ended")
+    expect(time.monotonic() - begin < 20, "a call of a silent link took", time.monotonic() - begin)
+    b.relay.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: "com.example.rslow" in served(a))
+    call = begun()
+    a.kill()
+    ends(call, "its server has ended")
+    a.again()
+    wait_until(lambda: "com.example.render" in served(a))
+    # A server of the own center goes first.
+    own = serve(a, "com.example.render", "echo 7")
+    wait_until(lambda: request(a, "com.example.render").stdout.strip() == "7")
+    time.sleep(0.5)
+    expect(all(request(a, "com.example.render").stdout.strip() == "7" for _ in range(5)), "not the own server")
+    own.process.kill()
+    wait_until(lambda: request(a, "com.example.render").stdout.strip() == "{}")
+
+
+def scene_loops():
+    server = Server()
+    a, b, c = sites = [Site(name) for name in "abc"]
+    for site, links in (a, ["ab"]), (b, ["ab", "bc"]), (c, ["bc"]):
+        path = os.path.join(directory, f"{site.name}.json")
+        pathlib.Path(path).write_text(json.dumps({"links": [
+            {"name": link, "url": server.url, "serve": ["*"], "call": ["*"]} for link in links]}))
+        site.relays("--config", path)
+    a.connected(b)
+    c.connected(b)
+    # What comes by a link goes to no other one: b calls c, and a does not.
+    serve(c, "com.example.work", "echo 3")
+    wait_until(lambda: request(b, "com.example.work").stdout.strip() == "3")
+    expect("com.example.work" not in served(a), "a link serves what another link brings")
+    # Also if the relay of b is a server of the name, because a call that it passes on to c goes on, and its own server
+    # ends with a call of a that it has not received.
+    kill_all(c)
+    notes = pathlib.Path(directory) / "notes"
+    notes.write_text("")
+    serve(c, "com.example.work", f"echo c >>{notes}; sleep 100")
+    wait_until(lambda: "com.example.work" in served(b))
+    request_begins(b, "com.example.work")
+    wait_until(lambda: notes.read_text() == "c\n")
+    own = serve(b, "com.example.work", f"echo b >>{notes}; sleep 100", "--concurrency", "1")
+    wait_until(lambda: "com.example.work" in served(a))
+    request_begins(a, "com.example.work")
+    wait_until(lambda: notes.read_text() == "c\nb\n")
+    waits = request_begins(a, "com.example.work")
+    wait_until(lambda: json.loads(a.state("tidings.relay.links"))["links"][0]["calls"] == 2)
+    wait_until(lambda: json.loads(b.state("tidings.relay.links"))["links"][0]["answering"] == 2)
+    own.process.kill()
+    _, errors = waits.communicate()
+    expect("none received it" in errors, errors)
+    expect(notes.read_text() == "c\nb\n", "a call went over two links", notes.read_text())
+
+
+def kill_all(site):
+    """Ends the servers of this center."""
+    for one in servers.pop(site.name, []):
+        one.process.kill()
+        one.process.wait()
+
+
+def served(site):
+    """The request names that processes serve in this center."""
+    names = json.loads(command("stat", "--center", site.name, "--json").stdout)["names"]
+    return {name["name"].removeprefix("tidings.requests.") for name in names if name["observers"]}
+
+
 def scene_reload():
     server = Server()
     a, b = Site("a"), Site("b")
@@ -605,7 +770,7 @@ chance = random.Random(options.seed)
 print(f"seed {options.seed}", flush=True)
 failed = 0
 for name in options.scenes or SCENES:
-    running = []
+    running, servers = [], {}
     directory = tempfile.mkdtemp(prefix="tidings-relay.", dir="/dev/shm")
     os.environ["TIDINGS_DIRECTORY"] = directory
     signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(Wrong(f"hangs: not done after {options.hang} s")))

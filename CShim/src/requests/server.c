@@ -490,10 +490,11 @@ int tidings_request_end(tidings_server *server, uint64_t id, int error) {
     } else {
         const uint64_t claimed = server->claimed[index];
         server->claimed[index] = 0;
-        // After a part a server has received the request.
+        // A server has received it before. After a part it is not idempotent.
+        const uint32_t refused_as = claimed & TIDINGS__CALL_AGAIN ? TIDINGS__CALL_ENDED : TIDINGS__CALL_UNSERVED;
         if (error == -ECONNRESET || claimed & TIDINGS__CALL_PART)
             again = give_up(server, index, claimed);
-        else if (!tidings__call_end(s, index, claimed, server->center->participant, TIDINGS__CALL_UNSERVED))
+        else if (!tidings__call_end(s, index, claimed, server->center->participant, refused_as))
             free_cancelled(server, index, claimed);
         tidings__calls_wrote(server->center);
     }

@@ -42,7 +42,8 @@ extension CenterHandle {
                 center,
                 { context, name, length in
                     let bytes = UnsafeRawBufferPointer(start: name, count: length)
-                    context!.assumingMemoryBound(to: [String].self).pointee.append(String(decoding: bytes, as: UTF8.self))
+                    context!.assumingMemoryBound(to: [String].self).pointee.append(
+                        String(decoding: bytes, as: UTF8.self))
                     return true
                 }, names)
         }

@@ -1,4 +1,3 @@
-internal import CTidings
 import Glibc
 
 // What the module TidingsRelay builds on.
@@ -32,9 +31,10 @@ extension SharedNotificationCenter {
     /// Serves a name by passing each request on. The handler writes parts, and returns the last answer.
     package func serveRelayed(
         name: Name, concurrency: Int,
-        by handler: @escaping @Sendable (
-            RawPayload, RequestEnvelope, @escaping @Sendable (RawPayload) async throws -> Void
-        ) async -> RelayedAnswer
+        by handler:
+            @escaping @Sendable (
+                RawPayload, RequestEnvelope, @escaping @Sendable (RawPayload) async throws -> Void
+            ) async -> RelayedAnswer
     ) throws(SharedNotificationError) -> Server {
         try serve(name, options: .init(concurrency: concurrency)) { payload, envelope, parts in
             switch await handler(payload, envelope, { try await parts.send($0) }) {

@@ -155,6 +155,10 @@ extension SharedNotificationCenter {
         /// Whether the server has ended, for any reason. In a forked child it has always ended.
         public var isCancelled: Bool { server.hasEnded }
 
+        /// Held: new requests stay for other servers. Returns how many handlers run. For the relay.
+        @discardableResult
+        package func hold(_ isHeld: Bool) -> Int { server.hold(isHeld) }
+
         deinit { server.cancel() }
     }
 

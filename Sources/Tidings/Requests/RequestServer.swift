@@ -43,6 +43,7 @@ final class RequestServer: @unchecked Sendable {
     /// The runs of the present center's requests.
     private var runOfRequest: [UInt64: UInt64] = [:]
     private var isCancelled = false
+    private var isHeld = false
     /// The C server is closed: callers know that this server has ended.
     private var isClosed = false
     private var thread: WorkerThread?
@@ -76,6 +77,17 @@ final class RequestServer: @unchecked Sendable {
     }
 
     var hasEnded: Bool { generation != Forking.generation || lock.withLock { isCancelled || isClosed } }
+
+    /// Held: the server leaves new requests to other servers. Returns how many handlers run.
+    @discardableResult
+    func hold(_ isHeld: Bool) -> Int {
+        let (handle, count, isChanged) = lock.withLock {
+            defer { self.isHeld = isHeld }
+            return (self.handle, runs.count, self.isHeld != isHeld)
+        }
+        if isChanged { handle.interrupt() }
+        return count
+    }
 
     /// Ends the server and cancels the tasks of its handlers. Returns when callers know of the end, except on the
     /// server's own thread.
@@ -111,7 +123,7 @@ final class RequestServer: @unchecked Sendable {
         var (handle, center) = (opened, center)
         var isHeld = false
         while true {
-            let (isOver, isFull) = lock.withLock { (isCancelled, runs.count >= concurrency) }
+            let (isOver, isFull) = lock.withLock { (isCancelled, self.isHeld || runs.count >= concurrency) }
             if isOver { return close(handle) }
             if isFull != isHeld { handle.hold(isFull) }
             isHeld = isFull

@@ -18,6 +18,8 @@ struct RelayedLinks: Encodable {
         var lag: UInt64
         var unacknowledged: Int
         var holdsPosts: Bool?
+        var calls: Int?
+        var answering: Int?
         /// In seconds.
         var roundTrip: Double?
     }
@@ -64,6 +66,9 @@ struct RelayedLinks: Encodable {
             ", \(link.sent.grouped) sent, \(link.posted.grouped) posted here, \(link.repaired.grouped) repaired, "
             + "\(link.refused.grouped) refused, \(link.lag.grouped) behind, "
             + "\(link.unacknowledged.grouped) unacknowledged"
+        if let calls = link.calls, let answering = link.answering {
+            line += ", \(calls.grouped) requests there, \(answering.grouped) here"
+        }
         if link.holdsPosts == false { line += ", posts do not wait for its lossless names" }
         if let seconds = link.roundTrip, let micros = Int(exactly: (seconds * 1e6).rounded()) {
             line += ", round trip \(micros.grouped) µs"

@@ -38,6 +38,7 @@ final class Driver {
     func run() {
         while let output = core.next(ring) {
             switch output {
+            case .dialog: break
             case .store: core.stored()
             case .post(let post):
                 post.content.withBytes { arrived += $1.isEmpty ? 0 : 1 }
@@ -151,6 +152,7 @@ struct Keeper {
         for bytes in received { core.received(FrameCoding.decode(bytes, limits: limits)!, link: 0) }
         while let output = core.next(center) {
             switch output {
+            case .dialog: break
             case .store: core.stored()
             case .send(_, let frame): frames.append(FrameCoding.encode(frame))
             case .post(let post):

@@ -143,6 +143,7 @@ final class Host: @unchecked Sendable {
             }
             while events.isEmpty, let output = core!.next(center) {
                 switch output {
+                case .dialog: break
                 case .store(let checkpoint):
                     center.checkpoint = checkpoint
                     core!.stored()

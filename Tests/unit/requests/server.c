@@ -563,7 +563,8 @@ TEST(an_idempotent_request_that_ends_is_received_again) {
     CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNRESET), 0);
     CHECK_EQUAL(tidings_server_next(server, 0, &request), 0);
     CHECK(request.idempotent && request.again);
+    // A server may have done the work the first time.
     CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNREFUSED), 0);
-    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_UNSERVED);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_ENDED);
     end();
 }
