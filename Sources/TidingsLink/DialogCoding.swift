@@ -19,6 +19,17 @@ extension FrameOutput {
         case .goOn(let call):
             bytes.append(4)
             number(call)
+        case .participants(let all):
+            bytes.append(9)
+            number(UInt64(all.count))
+            for one in all { participant(one) }
+        case .joined(let one):
+            bytes.append(10)
+            participant(one)
+        case .left(let id, let how):
+            bytes.append(11)
+            number(id)
+            bytes.append(how.rawValue)
         case .answer(let call, let answer):
             switch answer {
             case .part(let code, let format, let payload):
@@ -39,6 +50,14 @@ extension FrameOutput {
                 number(call)
             }
         }
+    }
+
+    private mutating func participant(_ one: RemoteParticipant) {
+        number(one.id)
+        number(UInt64(UInt32(bitPattern: one.pid)))
+        number(UInt64(one.uid))
+        text(one.role)
+        text(one.executable)
     }
 
     private mutating func payload(_ format: UInt8, _ payload: [UInt8]) {
@@ -72,8 +91,26 @@ extension FrameInput {
             return .answer(call: call, .reply(code: code, format: format, payload: payload))
         case 7: return .answer(call: try number(), .serverEnded)
         case 8: return .answer(call: try number(), .noServer)
+        case 9:
+            var all: [RemoteParticipant] = []
+            for _ in 0..<(try count(of: 5, most: 65_536)) { all.append(try participant()) }
+            return .participants(all)
+        case 10: return .joined(try participant())
+        case 11:
+            let id = try number()
+            guard let how = RemoteDeparture(rawValue: try byte()) else { throw Fault() }
+            return .left(id: id, how)
         default: throw Fault()
         }
+    }
+
+    private mutating func participant() throws(Fault) -> RemoteParticipant {
+        let (id, pid, uid) = (try number(), Int32(bitPattern: try number32()), try number32())
+        let (role, executable) = (try text(), try text())
+        guard role.utf8.count <= RemoteParticipant.roleLimit,
+            executable.utf8.count <= RemoteParticipant.executableLimit
+        else { throw Fault() }
+        return RemoteParticipant(id: id, pid: pid, uid: uid, role: role, executable: executable)
     }
 
     private mutating func payload() throws(Fault) -> (format: UInt8, bytes: [UInt8]) {

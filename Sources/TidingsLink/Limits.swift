@@ -37,6 +37,8 @@ package struct LinkLimits: Hashable, Sendable {
     package var calls = 256
     /// Request names that a link serves.
     package var servedNames = 1024
+    /// Participants of a center that a link tells of.
+    package var participants = 1024
     /// Bytes of messages that wait for a link, and of those that the driver has not taken.
     package var dialogBytes = 32 << 20
     /// Bytes of messages on their way, unless one is larger.

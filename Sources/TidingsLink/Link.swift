@@ -16,6 +16,9 @@ package struct LinkConfiguration: Hashable, Sendable {
     /// Request names that this side serves for the peer, and those of the peer that this side may call.
     package var serves = NameList()
     package var calls = NameList()
+    /// The peer is told of this center's participants; the peer's participants are shown here.
+    package var announces = false
+    package var shows = false
 
     package init(
         name: String, sends: NameList, accepts: NameList, retained: Bool = true, lossless: NameList? = nil,
@@ -32,7 +35,7 @@ package struct LinkConfiguration: Hashable, Sendable {
 
 extension LinkConfiguration {
     /// The link passes more than notifications.
-    package var usesDialog: Bool { !serves.isEmpty || !calls.isEmpty }
+    package var usesDialog: Bool { !serves.isEmpty || !calls.isEmpty || announces || shows }
 }
 
 /// Why a link that has a transport carries nothing.
@@ -149,6 +152,7 @@ struct Link: Sendable {
 
     var dialog = Dialog(number: 0)
     var calls = LinkCalls()
+    var view = PresenceView()
 
     // Beats.
     var beatAt: UInt64 = 0

@@ -12,6 +12,9 @@ package enum DialogEvent: Hashable, Sendable {
     case goOn(id: UInt64)
     /// What became of the call that `request` has made. After the last answer there is none.
     case answer(call: UInt64, Answer)
+    /// A participant of the peer's center is present, or has left.
+    case joined(link: Int, Origin, RemoteParticipant)
+    case left(link: Int, Origin, RemoteParticipant, RemoteDeparture)
 }
 
 /// What became of `RelayCore.request`.
@@ -77,7 +80,7 @@ extension RelayCore {
     }
 
     private mutating func sendWaitingCalls(_ link: Int) {
-        #if MUTANT_CALLS_UNBOUNDED  // Found by: link --calls 36
+        #if MUTANT_CALLS_UNBOUNDED  // Found by: link --calls 4
             let most = Int.max
         #else
             let most = limits.calls
@@ -100,7 +103,7 @@ extension RelayCore {
                 links[link].calls.waitingBytes -= dropped.request.payload.count
             }
         } else {
-            #if !MUTANT_CANCELLATION_KEPT  // Found by: link --calls 96
+            #if !MUTANT_CANCELLATION_KEPT  // Found by: link --calls 370
                 links[link].dialog.append(.cancel(call: call))
             #endif
         }
@@ -124,10 +127,19 @@ extension RelayCore {
         for link in links.indices { tellServed(link) }
     }
 
+    /// Whether a list may be told now. Otherwise it is told when the peer has taken enough.
+    mutating func canTell(_ link: Int) -> Bool {
+        if links[link].dialog.outboxBytes <= limits.dialogBytes { return true }
+        #if !MUTANT_LIST_NOT_TOLD_LATER  // Found by: link --calls 1
+            links[link].dialog.isBehind = true
+        #endif
+        return false
+    }
+
     private mutating func tellServed(_ link: Int) {
         guard links[link].isEstablished, links[link].configuration.usesDialog else { return }
         let names = served.filter(links[link].configuration.serves.matches).sorted().prefix(limits.servedNames)
-        guard Array(names) != links[link].calls.told else { return }
+        guard Array(names) != links[link].calls.told, canTell(link) else { return }
         links[link].calls.told = Array(names)
         links[link].dialog.append(.served(Array(names)))
     }
@@ -165,6 +177,7 @@ extension RelayCore {
     mutating func beginDialog(_ link: Int) {
         if links[link].configuration.usesDialog { links[link].dialog.helloAt = now }
         tellServed(link)
+        tellParticipants(link)
     }
 
     /// The session of a link has ended (invariants R1 and R3).
@@ -177,7 +190,7 @@ extension RelayCore {
         if !calls.served.isEmpty { events.append(.served(link: link, [])) }
         #if !MUTANT_CALLS_OUTLIVE_THE_SESSION  // Found by: link --calls 2
             for (call, own) in calls.own.sorted(by: { $0.key < $1.key }) {
-                #if MUTANT_SENT_CALL_UNSERVED  // Found by: link --calls 2
+                #if MUTANT_SENT_CALL_UNSERVED  // Found by: link --calls 1
                     let wasSent = lastSent == 0
                 #else
                     let wasSent = own.message != 0 && own.message <= lastSent
@@ -187,15 +200,14 @@ extension RelayCore {
         #endif
         for id in calls.ids.values.sorted() {
             peerCalls[id] = nil
-            #if !MUTANT_HANDLERS_OUTLIVE_THE_SESSION  // Found by: link --calls 16
+            #if !MUTANT_HANDLERS_OUTLIVE_THE_SESSION  // Found by: link --calls 10
                 events.append(.cancel(id: id))
             #endif
         }
     }
 
     mutating func take(_ frame: DialogFrame, _ link: Int) {
-        // What the driver has not taken yet is bounded: the peer sends it again.
-        guard eventBytes <= limits.dialogBytes, frame.dialog >= links[link].dialog.peerNumber else { return }
+        guard frame.dialog >= links[link].dialog.peerNumber else { return }
         if frame.dialog > links[link].dialog.peerNumber {
             // The peer has ended the dialog that both knew.
             if links[link].dialog.isHeard {
@@ -204,7 +216,15 @@ extension RelayCore {
             }
             links[link].dialog.peerNumber = frame.dialog
         }
-        for message in links[link].dialog.take(frame, now, limits) { take(message, link) }
+        // Answers to a peer that takes none are bounded, too.
+        let most = 2 * limits.dialogBytes + (1 << 20)
+        let hasRoom = eventBytes <= limits.dialogBytes && links[link].dialog.outboxBytes <= most
+        for message in links[link].dialog.take(frame, now, limits, hasRoom: hasRoom) { take(message, link) }
+        if links[link].dialog.isBehind, canTell(link) {
+            links[link].dialog.isBehind = false
+            tellServed(link)
+            tellParticipants(link)
+        }
     }
 
     private mutating func take(_ message: Message, _ link: Int) {
@@ -223,8 +243,11 @@ extension RelayCore {
             guard let id = links[link].calls.ids[call], peerCalls[id]?.isPartSent == true else { return }
             peerCalls[id]?.isPartSent = false
             events.append(.goOn(id: id))
+        case .participants(let all): take(participants: all, link)
+        case .joined(let participant): takeJoined(participant, link)
+        case .left(let id, let how): takeLeft(id, how, link)
         case .answer(let call, let answer):
-            // A peer must not send parts that nobody waits for.
+            // A peer must not send parts that no caller waits for.
             guard let own = links[link].calls.own[call], own.message != 0, own.isWaiting else { return }
             if answer.isLast {
                 links[link].calls.own[call] = nil
@@ -266,6 +289,9 @@ extension RelayCore {
     }
 
     // MARK: - For tests and metrics
+
+    /// `next` returns an event.
+    package var hasEvents: Bool { !events.isEmpty }
 
     /// Calls of this center that wait for an answer, and calls of the peer that are answered here.
     package func calls(onLink link: Int) -> (own: Int, ofPeer: Int) {

@@ -76,7 +76,10 @@ extension RelayCore {
 
     /// When `next` may return something without a further input; `nil`: never. In the milliseconds of `advance`.
     package var deadline: UInt64? {
-        let ofLinks = deadlineOfLinks
+        var ofLinks = deadlineOfLinks
+        for link in links where !link.view.participants.isEmpty {
+            ofLinks = min(ofLinks ?? .max, link.view.heardAt + limits.silence + 1)
+        }
         guard needsCheckpoint, storeHeldUntil > now else { return ofLinks }
         return min(ofLinks ?? .max, storeHeldUntil)
     }

@@ -33,6 +33,7 @@ extension RelayCore {
     /// Milliseconds of a clock that is never set back. A link whose peer was silent for too long starts again.
     package mutating func advance(to time: UInt64) {
         now = max(now, time)
+        endViews()
         for link in links.indices where links[link].isEstablished && links[link].troubleAt != 0 {
             // The link works: another client of the subject has greeted.
             if now - links[link].troubleAt > limits.trouble {
@@ -63,6 +64,7 @@ extension RelayCore {
         #endif
         guard links[link].peer != nil else { return }
         links[link].heardAt = now
+        links[link].view.heardAt = now
         establish(link)
         switch frame.body {
         case .greeting: break

@@ -40,6 +40,8 @@ package struct RelayCore: Sendable {
     var lastDialog: UInt64 = 0
     var lastCall: UInt64 = 0
     var lastPeerCall: UInt64 = 0
+    /// The participants of this center.
+    var present: [UInt64: RemoteParticipant] = [:]
     /// Calls of peers, by their ids here.
     var peerCalls: [UInt64: PeerCall] = [:]
     /// What the driver has not taken yet, and the bytes of payloads since it had taken all.

@@ -82,7 +82,7 @@
         ///
         /// - Throws: ``RelayError``: `.removed` (the center was removed), `.center`.
         public func run() async throws {
-            let announcement = try? center.announce(role: "relay")
+            let announcement = try? center.announce(role: "relay", will: RelayPresence.will(center))
             defer { announcement?.withdraw() }
             let (driver, report) = (self.driver, self.report)
             try await withTaskCancellationHandler {

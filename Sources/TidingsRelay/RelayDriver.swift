@@ -37,6 +37,8 @@
         private let center: RelayCenter
         /// Passes requests on; `nil`: no link does.
         private var requests: RelayRequests?
+        /// Participants; `nil`: no link tells or shows any.
+        private var presence: RelayPresence?
         private let shared: SharedNotificationCenter
         private let own: Origin
         private let limits: LinkLimits
@@ -242,10 +244,19 @@
         private func beginRequests() throws(RelayError) {
             requests?.end()
             requests = nil
-            guard configurations.contains(where: \.usesDialog) else { return }
+            presence?.end()
+            presence = nil
+            let onCore: @Sendable (@escaping (inout RelayCore) -> Void) -> Void = { [weak self] body in
+                self?.order(.core(body))
+            }
+            if configurations.contains(where: { $0.announces || $0.shows }) {
+                presence = try RelayPresence(
+                    shared, announces: configurations.contains(where: \.announces), onCore: onCore)
+            }
+            guard configurations.contains(where: { !$0.serves.isEmpty || !$0.calls.isEmpty }) else { return }
             requests = try RelayRequests(
                 shared, hasServers: configurations.contains { !$0.serves.isEmpty },
-                onCore: { [weak self] body in self?.order(.core(body)) },
+                onCore: onCore,
                 onProblem: { [weak self] line in self?.order(.core { _ in self?.report.problem(line) }) })
         }
 
@@ -321,6 +332,7 @@
                 lanes = []
                 lock.unlock()
                 requests?.end()
+                presence?.end()
             }
             now = Self.monotonic()
             core.advance(to: now / 1_000_000)
@@ -355,6 +367,7 @@
                 hasMore = try read()
                 hold()
                 let isBusy = try carryOut()
+                if let why = presence?.write(now: now) { report.presenceFailed(why, now) }
                 report.update(lanes, &core, center, now: now)
                 if hasMore || isBusy {
                     // Threads of transports have their turn.
@@ -398,6 +411,7 @@
                 if let due = held.deadline { next = min(next, due * 1_000_000) }
             }
             if lanes.contains(where: { !$0.isWritable }) { next = min(next, now + Self.retry) }
+            if let due = presence?.due { next = min(next, due) }
             if let due = report.due { next = min(next, due) }
             for lane in lanes {
                 if let token = lane.nextToken(now: now) { next = min(next, token) }
@@ -472,7 +486,9 @@
                             .removed, "center \"\(own.center)\" was removed; start the relay again for the next one")
                     }
                 case .store(let checkpoint): store(checkpoint)
-                case .dialog(let event): requests?.take(event)
+                case .dialog(let event):
+                    requests?.take(event)
+                    presence?.take(event)
                 }
             }
             return true

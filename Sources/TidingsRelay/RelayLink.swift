@@ -53,13 +53,18 @@
             /// Names of requests of this center that servers of the other end may answer, if this center has no server
             /// of that name.
             public var calls: [String]
+            /// Whether the other end may show the participants that announce themselves in this center.
+            public var announces: Bool
+            /// Whether this center shows those of the other end
+            /// (``SharedNotificationCenter/remotePresence()``): at most 1,024.
+            public var shows: Bool
 
             /// A link; ``Relay/init(_:links:logger:)`` checks it.
             public init(
                 _ name: String, url: String, sends: [String] = [], accepts: [String] = [], retained: Bool = false,
                 credentials: String? = nil, certificateAuthority: String? = nil, certificate: String? = nil,
                 key: String? = nil, rate: Int? = nil, lossless: [String] = [], losslessTimeout: Duration = .seconds(1),
-                serves: [String] = [], calls: [String] = []
+                serves: [String] = [], calls: [String] = [], announces: Bool = false, shows: Bool = false
             ) {
                 self.name = name
                 self.url = url
@@ -75,6 +80,8 @@
                 self.losslessTimeout = losslessTimeout
                 self.serves = serves
                 self.calls = calls
+                self.announces = announces
+                self.shows = shows
             }
 
             var passesRequests: Bool { !serves.isEmpty || !calls.isEmpty }
@@ -91,6 +98,8 @@
                     retained: retained)
                 configuration.serves = try list(serves, "serves")
                 configuration.calls = try list(calls, "calls")
+                configuration.announces = announces
+                configuration.shows = shows
                 guard !lossless.isEmpty else { return configuration }
                 let kept = try list(lossless, "keeps")
                 guard !kept.mayBeReserved, configuration.sends.covers(kept) else {
@@ -206,7 +215,10 @@
                             .invalidLink, "two links have the name \"\(link.name)\": give each a name of its own")
                     }
                     try link.checkURL()
-                    guard !link.sends.isEmpty || !link.accepts.isEmpty || link.passesRequests else {
+                    guard
+                        !link.sends.isEmpty || !link.accepts.isEmpty || link.passesRequests || link.announces
+                            || link.shows
+                    else {
                         throw RelayError(
                             .invalidLink,
                             "link \"\(link.name)\" sends, accepts, serves and calls nothing: name what "

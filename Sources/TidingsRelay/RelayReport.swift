@@ -104,6 +104,7 @@
         private(set) var isCheckpointFailing = false
         private var checkpointToldAt: UInt64 = 0
         private var postToldAt: UInt64 = 0
+        private var presenceToldAt: UInt64 = 0
         private var meters: [String: RelayMeters] = [:]
         /// When `update` should be called at the latest, in nanoseconds; `nil`: when there is something to report.
         private(set) var due: UInt64?
@@ -138,6 +139,13 @@
 
         func disconnected(_ lane: RelayLane, _ why: String) {
             sayOnce(.warning, lane, "disconnected from \(lane.link.shownURL): \(why); connecting again")
+        }
+
+        /// One line a minute.
+        func presenceFailed(_ why: String, _ now: UInt64) {
+            guard now > presenceToldAt + 60 * Self.interval || presenceToldAt == 0 else { return }
+            presenceToldAt = now
+            problem("can't show the participants of other machines: \(why)")
         }
 
         func problem(_ line: String) {
@@ -234,8 +242,8 @@
                 } else if core.isDialogUnanswered(onLink: at) {
                     sayOnce(
                         .warning, lane,
-                        "the relay at the other end knows no requests: notifications pass alone; install the same "
-                            + "version at both ends")
+                        "the relay at the other end knows no requests and participants, and only notifications pass; "
+                            + "install the same version at both ends")
                 } else if peer == nil, lane.isUp, lane.problem == nil {
                     if now >= lane.connectedAt + Self.unanswered {
                         sayOnce(

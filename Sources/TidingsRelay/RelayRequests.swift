@@ -89,6 +89,7 @@
                 #endif
                 tasks.removeValue(forKey: id)?.cancel()
             case .goOn(let id): tasks[id]?.goOn()
+            case .joined, .left: break
             }
         }
 

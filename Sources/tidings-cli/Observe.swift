@@ -187,11 +187,11 @@ struct Observe: ParsableCommand {
     func validate() throws {
         if presence {
             guard names.isEmpty, !all, subject == nil, from == .now, since == nil, exec == nil, !lossless, !summary,
-                template == nil, origin == .any
+                template == nil
             else {
                 throw ValidationError(
-                    "With --presence, give no names, --all, --subject, --from, --since, --exec, --lossless, --summary, "
-                        + "--template or --origin.")
+                    "With --presence, give no names, --all, --subject, --from, --since, --exec, --lossless, --summary "
+                        + "or --template.")
             }
         } else if names.isEmpty != all {
             throw ValidationError(
@@ -346,8 +346,25 @@ struct Observe: ParsableCommand {
 
     /// - Returns: what ends observing.
     private func observePresence(of center: Center, _ lines: LineOutput) throws -> () -> Void {
+        if origin == .remote { return try observeRemotePresence(of: center, lines) }
         let changes = try center.presence().register()
         Terminal.note("observing presence in center \(options.center)")
+        let ended = DispatchSemaphore(value: 0)
+        let task = Task { [format] in
+            for await change in changes {
+                lines.print(Array((format == .json ? PresenceLine.json(change) : PresenceLine.pretty(change)).utf8))
+            }
+            ended.signal()
+        }
+        return {
+            task.cancel()
+            _ = ended.wait(timeout: .now() + .seconds(1))
+        }
+    }
+
+    private func observeRemotePresence(of center: Center, _ lines: LineOutput) throws -> () -> Void {
+        let changes = try center.remotePresence().register()
+        Terminal.note("observing presence on other machines in center \(options.center)")
         let ended = DispatchSemaphore(value: 0)
         let task = Task { [format] in
             for await change in changes {

@@ -106,6 +106,12 @@ struct RelayCommand: ParsableCommand {
             "Names of requests that servers of the other end may answer, if none here does.", valueName: "names"))
     var call: [String] = []
 
+    @Flag(help: "Let the other end show the participants that are announced here.")
+    var announce = false
+
+    @Flag(help: "Show the participants of the other end: tidings observe --presence --origin remote.")
+    var show = false
+
     @Option(help: ArgumentHelp("A JSON file with the links.", valueName: "file"), completion: .file())
     var config: String?
 
@@ -115,13 +121,13 @@ struct RelayCommand: ParsableCommand {
         }
         let isAlone =
             out.isEmpty && `in`.isEmpty && !retained && rate == nil && name == "default"
-            && lossless.isEmpty && serve.isEmpty && call.isEmpty && losslessTimeout == nil
+            && lossless.isEmpty && serve.isEmpty && call.isEmpty && !announce && !show && losslessTimeout == nil
             && [credentials, certificateAuthority, certificate, key].allSatisfy { $0 == nil }
         if config != nil, !isAlone {
             throw ValidationError("With --config, give the links in the file, and no other option of a link.")
         }
-        if link != nil, out.isEmpty, `in`.isEmpty, serve.isEmpty, call.isEmpty {
-            throw ValidationError("Give the names that pass: --out, --in, --serve or --call.")
+        if link != nil, out.isEmpty, `in`.isEmpty, serve.isEmpty, call.isEmpty, !announce, !show {
+            throw ValidationError("Give the names that pass: --out, --in, --serve or --call. Or --announce, --show.")
         }
     }
 
@@ -179,7 +185,7 @@ struct RelayCommand: ParsableCommand {
                     name, url: link ?? "", sends: out, accepts: `in`, retained: retained, credentials: credentials,
                     certificateAuthority: certificateAuthority, certificate: certificate, key: key, rate: rate,
                     lossless: lossless, losslessTimeout: losslessTimeout.map { .seconds($0.value) } ?? .seconds(1),
-                    serves: serve, calls: call)
+                    serves: serve, calls: call, announces: announce, shows: show)
             ]
         }
 

@@ -70,6 +70,12 @@ struct CallSchedule {
     /// Ids of cancelled calls, of each center.
     var cancelled: [Set<UInt64>]
     var handlers: [Handler] = []
+    /// The participants of each center, and those that each link shows, as its driver was told.
+    var present: [[UInt64: RemoteParticipant]]
+    var shown: [[[UInt64: RemoteParticipant]]]
+    /// When each link has heard its peer.
+    var heardAt: [[UInt64]]
+    var lastParticipant: UInt64 = 0
     var figures = Figures()
     var time: UInt64 = 1000
     var sessions: UInt64 = 0
@@ -88,12 +94,17 @@ struct CallSchedule {
         served = .init(repeating: [], count: count)
         callable = []
         cancelled = .init(repeating: [], count: count)
+        present = []
+        shown = []
+        heardAt = []
         for (number, (left, right)) in pairs.enumerated() {
             let ends = [left, right].map { center in
                 defer {
                     var link = LinkConfiguration(name: "link-\(number)", sends: .all, accepts: .all)
                     link.serves = list()
                     link.calls = list()
+                    link.announces = random.chance(70)
+                    link.shows = random.chance(70)
                     configurations[center].append(link)
                 }
                 return End(center: center, link: configurations[center].count)
@@ -101,9 +112,13 @@ struct CallSchedule {
             wires.append(Wire(ends: ends))
         }
         limits.calls = 1 + random.below(4)
+        limits.participants = 2 + random.below(6)
         limits.dialogWindow = [100, 1000, 100_000][random.below(3)]
         limits.batchBytes = [50, 500, 32_768][random.below(3)]
         limits.dialogBytes = [400, 4000, 100_000][random.below(3)]
+        present = .init(repeating: [:], count: count)
+        shown = configurations.map { $0.map { _ in [:] } }
+        heardAt = configurations.map { $0.map { _ in 0 } }
         callable = configurations.map { $0.map { _ in [] } }
         for number in 0..<count {
             let origin = Origin(incarnation: UInt64(100 + number), host: "host\(number)", center: "player")
@@ -111,6 +126,13 @@ struct CallSchedule {
             relays.append(nil)
         }
         for number in 0..<count { start(number) }
+    }
+
+    /// Center 0 shows one participant of a peer, whatever the peer tells.
+    func limits(of number: Int) -> LinkLimits {
+        var limits = limits
+        if number == 0 { limits.participants = 1 }
+        return limits
     }
 
     private mutating func list() -> NameList {
@@ -123,9 +145,10 @@ struct CallSchedule {
         trace("\(time) start \(number)")
         var core = RelayCore(
             center: centers[number].origin, slots: centers[number].slots, links: configurations[number],
-            position: centers[number].end, limits: limits)
+            position: centers[number].end, limits: limits(of: number))
         core.advance(to: time)
         core.setServed(Array(served[number]))
+        for participant in present[number].values.sorted(by: { $0.id < $1.id }) { core.joined(participant) }
         relays[number] = core
         for (wire, link) in wires.enumerated() where link.isUp { connect(wire) }
     }
@@ -138,6 +161,7 @@ struct CallSchedule {
         handlers.removeAll { $0.center == number }
         callable[number] = callable[number].map { _ in [] }
         cancelled[number] = []
+        shown[number] = shown[number].map { _ in [:] }
         for wire in wires.indices {
             for (at, end) in wires[wire].ends.enumerated() where end.center == number { wires[wire].frames[at] = [] }
         }
@@ -163,7 +187,10 @@ struct CallSchedule {
         for link in configurations[number].indices {
             relays[number]!.setWritable(isCalm || random.chance(90), link: link)
         }
-        for _ in 0..<most {
+        // The driver takes all events before it waits.
+        var left = most
+        while left > 0 || relays[number]!.hasEvents {
+            left -= 1
             guard let output = relays[number]!.next(centers[number]) else { break }
             switch output {
             case .store: relays[number]!.stored()
@@ -181,6 +208,13 @@ struct CallSchedule {
             let (own, ofPeer) = relays[number]!.calls(onLink: link)
             guard ofPeer <= limits.calls, own <= 8 * limits.calls else {
                 throw Failure("center \(number) has \(own) calls on link \(link), and answers \(ofPeer)")
+            }
+            // Invariant P1.
+            if !shown[number][link].isEmpty, time > heardAt[number][link] + limits.silence {
+                throw Failure("center \(number) shows participants of link \(link), which is silent")
+            }
+            guard shown[number][link].count <= limits(of: number).participants else {
+                throw Failure("too many participants")
             }
             // Invariant R1: without a peer, and all events taken, no call waits.
             if relays[number]!.peer(ofLink: link) == nil, own + ofPeer > 0 {
@@ -212,7 +246,7 @@ struct CallSchedule {
             let call = Int(request.payload[0]) + Int(request.payload[1]) << 8
             guard calls.indices.contains(call), calls[call].name == request.name,
                 request.payload.starts(with: payload(call)), request.isIdempotent == (call % 2 == 0)
-            else { throw Failure("center \(number) receives a request that nobody made: \(request)") }
+            else { throw Failure("center \(number) receives a request that no program made: \(request)") }
             calls[call].executions += 1
             // Invariant R1: once at most.
             guard calls[call].executions == 1 else { throw Failure("request \(call) is received twice") }
@@ -229,6 +263,14 @@ struct CallSchedule {
                     throw Failure("the caller of request \(handlers[at].call) goes on twice")
                 }
                 handlers[at].isWanted = true
+            }
+        case .joined(let link, let origin, let participant):
+            guard configurations[number][link].shows, origin.incarnation != centers[number].origin.incarnation,
+                shown[number][link].updateValue(participant, forKey: participant.id) == nil
+            else { throw Failure("center \(number) is told of \(participant) on link \(link)") }
+        case .left(let link, _, let participant, _):
+            guard shown[number][link].removeValue(forKey: participant.id) == participant else {
+                throw Failure("center \(number) is told that \(participant) left")
             }
         case .answer(let id, let answer):
             // It was there when its call was cancelled.
@@ -352,7 +394,22 @@ struct CallSchedule {
             frame = changed
         }
         trace("\(time) -> \(end.center) link \(end.link): \(frame.line)")
+        let known = relays[end.center]!.peer(ofLink: end.link) != nil
         relays[end.center]!.received(frame, link: end.link)
+        if known || relays[end.center]!.peer(ofLink: end.link) != nil { heardAt[end.center][end.link] = time }
+    }
+
+    mutating func changeParticipants(_ center: Int) {
+        if present[center].count < limits.participants, random.chance(60) {
+            lastParticipant += 1
+            let one = RemoteParticipant(
+                id: lastParticipant, pid: Int32(center), uid: 7, role: "role", executable: "program")
+            present[center][one.id] = one
+            relays[center]?.joined(one)
+        } else if let id = present[center].keys.sorted().first {
+            present[center][id] = nil
+            relays[center]?.left(id, random.chance(50) ? .died : .closed)
+        }
     }
 
     mutating func step() throws {
@@ -362,7 +419,8 @@ struct CallSchedule {
         case 0..<10: for _ in 0..<(random.chance(10) ? 10 : 1) { call() }
         case 10..<18: answer()
         case 18..<24: if !calls.isEmpty { goOn(random.below(calls.count), cancels: random.chance(25)) }
-        case 24..<28:
+        case 24: changeParticipants(center)
+        case 25..<28:
             let name = names[random.below(names.count)]
             if served[center].remove(name) == nil { served[center].insert(name) }
             relays[center]?.setServed(Array(served[center]))
@@ -442,14 +500,27 @@ struct CallSchedule {
         for wire in wires {
             for at in 0..<2 {
                 let (here, there) = (wire.ends[at], wire.ends[1 - at])
+                let isShown =
+                    configurations[there.center][there.link].announces
+                    && configurations[here.center][here.link].shows
+                let expected = isShown ? present[there.center] : [:]
+                if here.center == 0 || there.center == 0 {
+                    guard shown[here.center][here.link].allSatisfy({ expected[$0.key] == $0.value }) else {
+                        throw Failure("center \(here.center) shows one that is not present")
+                    }
+                } else if shown[here.center][here.link] != expected {
+                    throw Failure(
+                        "center \(here.center) shows \(shown[here.center][here.link].keys.sorted()) on link "
+                            + "\(here.link), not \(present[there.center].keys.sorted())")
+                }
                 let serves = configurations[there.center][there.link].serves
                 let mayCall = configurations[here.center][here.link].calls
                 guard !mayCall.isEmpty else { continue }
-                let expected = served[there.center].filter { serves.matches($0) && mayCall.matches($0) }.sorted()
-                guard callable[here.center][here.link] == expected else {
+                let callableThere = served[there.center].filter { serves.matches($0) && mayCall.matches($0) }.sorted()
+                guard callable[here.center][here.link] == callableThere else {
                     throw Failure(
                         "center \(here.center) may call \(callable[here.center][here.link].map(\.text)) on link "
-                            + "\(here.link), not \(expected.map(\.text))")
+                            + "\(here.link), not \(callableThere.map(\.text))")
                 }
             }
         }

@@ -20,6 +20,8 @@ requests   Programs call servers of another machine: replies, failures, parts, l
            lists allow. A server that dies, a caller that gives up, a relay that stands still or dies, a cut: each ends
            the call as the local interface says. Servers of the own center go first.
 loops      A request that came by a link goes to no other one.
+presence   Participants of another machine join, leave and die. A short interruption ends none; those of a relay that
+           stands still, or of the own one that is killed, are gone.
 reload     SIGHUP adds a link's name without a gap. A file that is not valid changes nothing.
 idle       An idle link sends at most one message a second in each direction, and its relay hardly computes.
 bad        Each bad input has its line.
@@ -139,7 +141,7 @@ class Site:
 
 def program(*arguments):
     one = Program(tidings, *arguments)
-    running.append(one.process)
+    running.append(one.process); programs.append(one)
     return one
 
 
@@ -559,6 +561,63 @@ def kill_all(site):
         one.process.wait()
 
 
+def scene_presence():
+    server = Server()
+    a, b = Site("a"), Site("b")
+    for site in a, b:
+        site.relays("--link", server.url, "--announce", "--show")
+    a.connected(b)
+    b.connected(a)
+    observer = program("observe", "--center", "b", "--presence", "--origin", "remote")
+    observer.says("observing presence on other machines")
+    observer.says(r"joined .*: relay on .*, center a")
+
+    def participant(role):
+        one = program("observe", "--center", "a", "com.example.x", "--announce", role)
+        one.says("observing")
+        return one
+
+    one, two = participant("one"), participant("two")
+    for role in "one", "two":
+        observer.says(f"joined .*: {role} on .*, center a")
+    roles = [one.get("role") for one in json.loads(command("stat", "--center", "b", "--json").stdout)["participants"]]
+    expect("one" not in roles, "a remote participant passes for a local one", roles)
+    one.process.kill()
+    line = observer.says("")
+    expect(line.startswith("died") and ": one on" in line, line)
+    two.process.terminate()
+    observer.says("closed .*: two on")
+    # A short interruption ends no participant.
+    three = participant("three")
+    observer.says("joined .*: three on")
+    server.kill()
+    a.relay.says("disconnected")
+    server.start()
+    a.connected(b)
+    b.connected(a)
+    four = participant("four")
+    line = observer.says("")
+    expect("joined" in line and ": four on" in line, "after an interruption:", line)
+    # The relay of the other machine is silent: its participants have died, and come again.
+    begin = time.monotonic()
+    a.relay.process.send_signal(signal.SIGSTOP)
+    for _ in range(3):
+        expect(observer.says("").startswith("died"), "a silent machine")
+    expect(4 < time.monotonic() - begin < 20, "a machine was gone after", time.monotonic() - begin)
+    a.relay.process.send_signal(signal.SIGCONT)
+    for _ in range(3):
+        expect(observer.says("").startswith("joined"), "a machine that comes back")
+    # The own relay dies: nothing is known of other machines.
+    b.kill()
+    for _ in range(3):
+        expect(observer.says("").startswith("left"), "the own relay")
+    b.again()
+    observer.says("joined .*: four on")
+    b.relay.process.terminate()
+    expect(b.relay.process.wait() == 0, "SIGTERM has not ended a relay well")
+    observer.says("left .*: four on")
+
+
 def served(site):
     """The request names that processes serve in this center."""
     names = json.loads(command("stat", "--center", site.name, "--json").stdout)["names"]
@@ -770,7 +829,7 @@ chance = random.Random(options.seed)
 print(f"seed {options.seed}", flush=True)
 failed = 0
 for name in options.scenes or SCENES:
-    running, servers = [], {}
+    running, servers, programs = [], {}, []
     directory = tempfile.mkdtemp(prefix="tidings-relay.", dir="/dev/shm")
     os.environ["TIDINGS_DIRECTORY"] = directory
     signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(Wrong(f"hangs: not done after {options.hang} s")))
@@ -781,7 +840,7 @@ for name in options.scenes or SCENES:
         print(f"{name}: passed, {time.monotonic() - begin:.1f} s", flush=True)
     except (Wrong, SystemExit, Exception) as error:
         failed += 1
-        traceback.print_exc()
+        traceback.print_exc(); [print(p.lines) for p in programs]
         print(f"{name}: FAILED: {error}", flush=True)
     finally:
         signal.alarm(0)

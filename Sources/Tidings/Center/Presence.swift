@@ -145,4 +145,30 @@ extension SharedNotificationCenter {
             bounds: .sequence(4096, .newest), element: { _ in nil }, settling: nil,
             reading: { [core] () throws(SharedNotificationError) in try PresenceReading(core) })
     }
+
+    /// The participants of other machines that a relay shows here, and how that changes, as a sequence.
+    ///
+    /// ```swift
+    /// let center = try SharedNotificationCenter(named: "com.example.player")
+    /// for await change in center.remotePresence() {
+    ///     switch change {
+    ///     case .joined(let one): print("\(one.participant.role) is on \(one.host)")
+    ///     case .left(let one, let departure): print("\(one.participant.role) left \(one.host): \(departure)")
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Promise: first comes `joined` for each participant that the relay of this center shows, and then each change, with
+    /// at most a tenth of a second between two looks at a participant that comes and goes. A participant of another
+    /// machine whose relay is silent for 5 s has died. If this center's relay ends, its participants have left
+    /// (``Departure/unknown``). Without a relay nothing comes. ``presence()`` has the participants of this center alone.
+    ///
+    /// Start, end and failure: as for `messages(of:options:bufferSize:keeping:)` of a type. The participants are the
+    /// retained value `tidings.relay.presence`. A process with write access to this center can write any.
+    public func remotePresence() -> ObservedSequence<RemotePresenceChange> {
+        ObservedSequence(
+            core: core, subscription: ObserverOptions().subscription(to: .init([.init(RelayedPresence.name)])),
+            bounds: .sequence(64, .newest), element: { _ in nil }, settling: nil,
+            reading: { [core] () throws(SharedNotificationError) in try RemotePresenceReading(core) })
+    }
 }

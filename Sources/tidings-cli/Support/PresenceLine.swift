@@ -26,4 +26,24 @@ enum PresenceLine {
             "role":\(participant.role.jsonString),"executable":\(participant.executable.jsonString)}
             """
     }
+
+    private static func local(
+        _ change: Center.RemotePresenceChange
+    ) -> (change: Center.PresenceChange, one: Center.RemoteParticipant) {
+        switch change {
+        case .joined(let one): (.joined(one.participant), one)
+        case .left(let one, let departure): (.left(one.participant, departure), one)
+        }
+    }
+
+    /// `joined 4711 (player): renderer 3 on tokyo, center player`
+    static func pretty(_ change: Center.RemotePresenceChange) -> String {
+        let (change, one) = local(change)
+        return "\(pretty(change)) on \(one.host.printable), center \(one.center.printable)"
+    }
+
+    static func json(_ change: Center.RemotePresenceChange) -> String {
+        let (change, one) = local(change)
+        return json(change).dropLast() + ",\"host\":\(one.host.jsonString),\"center\":\(one.center.jsonString)}"
+    }
 }

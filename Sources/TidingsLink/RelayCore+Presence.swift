@@ -1,0 +1,121 @@
+// Participants of other centers. Docs/Design/Relay.md, section 10, has the invariants.
+
+/// A participant that has announced itself, as its center's relay states it.
+package struct RemoteParticipant: Hashable, Sendable {
+    package var id: UInt64
+    package var pid: Int32
+    package var uid: UInt32
+    /// At most 64 bytes.
+    package var role: String
+    /// At most 79 bytes.
+    package var executable: String
+
+    package init(id: UInt64, pid: Int32, uid: UInt32, role: String, executable: String) {
+        self.id = id
+        self.pid = pid
+        self.uid = uid
+        self.role = role
+        self.executable = executable
+    }
+
+    static let roleLimit = 64
+    static let executableLimit = 79
+
+    /// Bytes, about.
+    var size: Int { role.utf8.count + executable.utf8.count + 24 }
+}
+
+/// How a participant left.
+package enum RemoteDeparture: UInt8, Hashable, Sendable {
+    case closed, died
+    /// It was not there any more when the link came back.
+    case unknown
+}
+
+/// What this center knows of the participants of a peer. It outlives a session.
+struct PresenceView: Sendable {
+    /// Of the peer's center.
+    var center = Origin(incarnation: 0)
+    var participants: [UInt64: RemoteParticipant] = [:]
+    /// When the peer was heard last.
+    var heardAt: UInt64 = 0
+}
+
+extension RelayCore {
+    // MARK: - Of this center
+
+    /// A participant of this center has announced itself.
+    package mutating func joined(_ participant: RemoteParticipant) {
+        guard present[participant.id] == nil, present.count < limits.participants else { return }
+        present[participant.id] = participant
+        for link in links.indices where announces(link) { links[link].dialog.append(.joined(participant)) }
+    }
+
+    /// It has left.
+    package mutating func left(_ id: UInt64, _ how: RemoteDeparture) {
+        guard present.removeValue(forKey: id) != nil else { return }
+        for link in links.indices where announces(link) { links[link].dialog.append(.left(id: id, how)) }
+    }
+
+    private mutating func announces(_ link: Int) -> Bool {
+        links[link].isEstablished && links[link].configuration.announces && !links[link].dialog.isBehind
+            && canTell(link)
+    }
+
+    /// A dialog begins with all participants.
+    mutating func tellParticipants(_ link: Int) {
+        guard links[link].configuration.announces else { return }
+        links[link].dialog.append(.participants(present.values.sorted { $0.id < $1.id }))
+    }
+
+    // MARK: - Of peers
+
+    /// Invariant P2: only what the link shows, and only so many.
+    mutating func take(participants: [RemoteParticipant], _ link: Int) {
+        guard links[link].configuration.shows, let center = links[link].peer?.center else { return }
+        if links[link].view.center.incarnation != center.incarnation { allDied(link) }
+        links[link].view.center = center
+        let listed = Set(participants.map(\.id))
+        for id in links[link].view.participants.keys.sorted() where !listed.contains(id) {
+            takeLeft(id, .unknown, link)
+        }
+        for participant in participants { takeJoined(participant, link) }
+    }
+
+    mutating func takeJoined(_ participant: RemoteParticipant, _ link: Int) {
+        guard links[link].configuration.shows, links[link].view.center.incarnation != 0,
+            links[link].view.participants[participant.id] == nil
+        else { return }
+        #if !MUTANT_PARTICIPANTS_UNBOUNDED  // Found by: link --calls 1
+            guard links[link].view.participants.count < limits.participants else { return }
+        #endif
+        links[link].view.participants[participant.id] = participant
+        eventBytes += participant.size
+        events.append(.joined(link: link, links[link].view.center, participant))
+    }
+
+    mutating func takeLeft(_ id: UInt64, _ how: RemoteDeparture, _ link: Int) {
+        guard let participant = links[link].view.participants.removeValue(forKey: id) else { return }
+        eventBytes += participant.size
+        events.append(.left(link: link, links[link].view.center, participant, how))
+    }
+
+    private mutating func allDied(_ link: Int) {
+        for id in links[link].view.participants.keys.sorted() { takeLeft(id, .died, link) }
+    }
+
+    /// Invariant P1: the participants of a machine that is silent for too long have died.
+    mutating func endViews() {
+        #if !MUTANT_VIEWS_OUTLIVE_THE_MACHINE  // Found by: link --calls 1
+            for link in links.indices
+            where !links[link].view.participants.isEmpty && now > links[link].view.heardAt + limits.silence {
+                allDied(link)
+            }
+        #endif
+    }
+
+    /// For tests.
+    package func participants(onLink link: Int) -> [RemoteParticipant] {
+        links[link].view.participants.values.sorted { $0.id < $1.id }
+    }
+}

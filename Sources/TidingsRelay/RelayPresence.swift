@@ -1,0 +1,126 @@
+// Presence between the center and links: tells the link core of the participants here, and shows those of other
+// machines as a retained value.
+
+#if Relay
+    internal import Tidings
+    internal import TidingsLink
+
+    #if MUTANTS
+        import TidingsCoding
+    #endif
+
+    /// Used with the driver's lock, except for `task`.
+    final class RelayPresence {
+        /// Nanoseconds between two values.
+        private static let interval: UInt64 = 100_000_000
+        private static let goneLimit = 256
+
+        private struct Key: Hashable {
+            var incarnation: UInt64
+            var id: UInt64
+        }
+
+        private let center: SharedNotificationCenter
+        /// Observes the participants here; `nil`: no link announces them.
+        private var task: Task<Void, Never>?
+        /// By participant: what is shown, and the links that show it. Two links may lead to one center.
+        private var shown: [Key: (entry: RelayedPresence.Entry, links: Set<Int>)] = [:]
+        private var gone: [RelayedPresence.Gone] = []
+        private var isChanged = false
+        private var writtenAt: UInt64 = 0
+
+        /// - Parameter onCore: runs a closure with the driver's lock, at once or later.
+        init(
+            _ center: SharedNotificationCenter, announces: Bool,
+            onCore: @escaping @Sendable (@escaping (inout RelayCore) -> Void) -> Void
+        ) throws(RelayError) {
+            self.center = center
+            guard announces else { return }
+            let other: SharedNotificationCenter
+            do throws(SharedNotificationError) {
+                other = try center.another()
+            } catch {
+                throw RelayError(.center, error.message)
+            }
+            task = Task.detached {
+                for await change in other.presence() {
+                    switch change {
+                    case .joined(let one):
+                        let participant = RemoteParticipant(
+                            id: one.id, pid: one.pid, uid: one.uid, role: one.role, executable: one.executable)
+                        onCore { $0.joined(participant) }
+                    case .left(let one, let departure):
+                        let how: RemoteDeparture =
+                            switch departure {
+                            case .closed: .closed
+                            case .died: .died
+                            case .unknown: .unknown
+                            }
+                        onCore { $0.left(one.id, how) }
+                    }
+                }
+            }
+        }
+
+        func take(_ event: DialogEvent) {
+            switch event {
+            case .joined(let link, let origin, let one):
+                let key = Key(incarnation: origin.incarnation, id: one.id)
+                guard shown[key]?.links.insert(link) == nil else { return }
+                guard shown.count < RelayedPresence.most else { return }
+                let entry = RelayedPresence.Entry(
+                    incarnation: origin.incarnation, host: origin.host, center: origin.center, id: one.id, pid: one.pid,
+                    uid: one.uid, role: one.role, executable: one.executable)
+                shown[key] = (entry, [link])
+                isChanged = true
+            case .left(let link, let origin, let one, let how):
+                let key = Key(incarnation: origin.incarnation, id: one.id)
+                guard shown[key]?.links.remove(link) != nil, shown[key]?.links.isEmpty == true else { return }
+                shown[key] = nil
+                #if MUTANT_RELAY_FORGETS_DEPARTURES  // Found by: relay presence
+                    if isMutant("RELAY_FORGETS_DEPARTURES") {
+                        isChanged = true
+                        return
+                    }
+                #endif
+                gone.append(.init(incarnation: key.incarnation, id: key.id, how: how.rawValue))
+                if gone.count > Self.goneLimit { gone.removeFirst() }
+                isChanged = true
+            default: break
+            }
+        }
+
+        /// When `write` is due, in nanoseconds; `nil`: nothing is to be written.
+        var due: UInt64? { isChanged ? writtenAt + Self.interval : nil }
+
+        /// Sets the value, unless it was set just now. Why it failed, or `nil`.
+        func write(now: UInt64) -> String? {
+            guard let due, now >= due else { return nil }
+            isChanged = false
+            writtenAt = now
+            let entries = shown.values.map(\.entry).sorted { ($0.incarnation, $0.id) < ($1.incarnation, $1.id) }
+            do throws(SharedNotificationError) {
+                try center.setState(
+                    RelayedPresence(participants: entries, gone: gone), for: .init(RelayedPresence.name))
+                return nil
+            } catch {
+                isChanged = true
+                return error.message
+            }
+        }
+
+        /// Nothing is shown any more.
+        func end() {
+            task?.cancel()
+            try? center.setState(nil as RelayedPresence?, for: .init(RelayedPresence.name))
+        }
+
+        /// What the center shows if this process dies.
+        static func will(_ center: SharedNotificationCenter) -> SharedNotificationCenter.Will {
+            #if MUTANT_RELAY_LEAVES_NO_WILL  // Found by: relay presence
+                if isMutant("RELAY_LEAVES_NO_WILL") { return .init(name: "com.example.nothing") }
+            #endif
+            return .init(name: .init(RelayedPresence.name), options: .init(retain: true))
+        }
+    }
+#endif
