@@ -106,7 +106,7 @@ extension RelayCore {
 
     /// Invariant P1: the participants of a machine that is silent for too long have died.
     mutating func endViews() {
-        #if !MUTANT_VIEWS_OUTLIVE_THE_MACHINE  // Found by: link --calls 1
+        #if !MUTANT_VIEWS_OUTLIVE_THE_MACHINE  // Found by: link --calls 26
             for link in links.indices
             where !links[link].view.participants.isEmpty && now > links[link].view.heardAt + limits.silence {
                 allDied(link)

@@ -130,7 +130,7 @@ extension RelayCore {
     /// Whether a list may be told now. Otherwise it is told when the peer has taken enough.
     mutating func canTell(_ link: Int) -> Bool {
         if links[link].dialog.outboxBytes <= limits.dialogBytes { return true }
-        #if !MUTANT_LIST_NOT_TOLD_LATER  // Found by: link --calls 1
+        #if !MUTANT_LIST_NOT_TOLD_LATER  // Found by: link --calls 2778
             links[link].dialog.isBehind = true
         #endif
         return false
@@ -263,7 +263,7 @@ extension RelayCore {
     /// Invariant R2: only what the link serves, and only so many at a time.
     private mutating func takeRequest(_ call: UInt64, _ request: Request, _ link: Int) {
         guard links[link].calls.ids[call] == nil else { return }
-        #if MUTANT_CALLS_NOT_CHECKED  // Found by: link --calls --hostile 287
+        #if MUTANT_CALLS_NOT_CHECKED  // Found by: link --calls --hostile 266
             let isServed = true
         #else
             let isServed = links[link].configuration.serves.matches(request.name)

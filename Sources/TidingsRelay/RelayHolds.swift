@@ -120,9 +120,9 @@
             }
         }
 
-        /// Goes as far as the relay has read: the observer tells other processes how far it is when it finds nothing. So
-        /// this is done when nothing is there that the relay has not read. What is posted in this very moment is not kept
-        /// in the ring, until the relay reads it next.
+        /// Goes as far as the relay has read: the observer tells other processes how far it is when it finds nothing.
+        /// So this is done when nothing is there that the relay has not read. What is posted in this very moment is not
+        /// kept in the ring, until the relay reads it next.
         private func settle(_ end: UInt64) {
             guard observer != nil, tidings_posted(center) == end else { return }
             isUnsettled = false

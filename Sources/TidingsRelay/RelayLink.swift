@@ -40,8 +40,8 @@
             /// The peer holds back what is beyond, in its ring.
             public var rate: Int?
             /// Names of ``sends`` that the center keeps until the other end has posted them, as for a lossless
-            /// observer: names, and prefixes that no name of the library begins with. While a whole ring of notifications waits
-            /// for the other end, posts under any name wait, as long as their timeout lets them
+            /// observer: names, and prefixes that no name of the library begins with. While a whole ring of
+            /// notifications waits for the other end, posts under any name wait, as long as their timeout lets them
             /// (``SharedNotificationCenter/PostOptions/timeout``), and fail with `.full` otherwise.
             public var lossless: [String]
             /// How long posts may wait for ``lossless`` if the other end acknowledges nothing: from 1 ms to a day. Then
