@@ -972,8 +972,8 @@ typedef struct tidings_reply_options {
 int tidings_reply(tidings_server *server, uint64_t id, const void *payload, size_t size,
                   const tidings_reply_options *options);
 
-/// Ends a request without a reply, for a server that passes requests on to servers elsewhere. `error`: -ECONNRESET as if
-/// this server had ended with the request: the call ends with it, or, if it is TIDINGS_CALL_IDEMPOTENT, a server
+/// Ends a request without a reply, for a server that passes requests on to servers elsewhere. `error`: -ECONNRESET, as
+/// if this server had ended with the request: the call ends with it, or, if it is TIDINGS_CALL_IDEMPOTENT, a server
 /// receives it again, perhaps this one. -ECONNREFUSED: no server has received it; the call ends with that, or with
 /// -ECONNRESET if a server has ended with it before (`again`), or a part of the reply was sent.
 ///

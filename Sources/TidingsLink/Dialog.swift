@@ -1,4 +1,4 @@
-// What two relays tell each other about requests and participants: messages, in order, each once in a session. Section 9.
+// What two relays tell each other about requests and participants: messages, in order, each once. Section 9.
 
 /// What became of a request, or a part of it.
 package enum Answer: Hashable, Sendable {
@@ -67,8 +67,8 @@ package enum Message: Hashable, Sendable {
 }
 
 package struct DialogFrame: Hashable, Sendable {
-    /// The number of the sender's dialog, and of the receiver's, as the sender knows it; 0: not known. Without a message
-    /// as long as the receiver does not know the sender's.
+    /// The number of the sender's dialog, and of the receiver's, as the sender knows it; 0: not known. There is no
+    /// message as long as the receiver does not know the sender's.
     package var dialog: UInt64
     package var to: UInt64
     /// The sender does not know yet that the receiver knows its dialog. It is answered at once.
@@ -88,7 +88,7 @@ struct Dialog: Sendable {
     var peerNumber: UInt64 = 0
     /// The peer knows this dialog.
     var isHeard = false
-    /// When the first frame is sent, again and again until the peer answers; .max: it has, or this side needs no dialog.
+    /// When the first frame is sent, again and again until the peer answers; .max: it has, or no dialog is needed.
     var helloAt = UInt64.max
     private var helloTries = 0
     /// Perhaps the peer does not know dialogs: it is asked more rarely.

@@ -18,7 +18,7 @@ package struct Hold: Sendable {
         case none
         /// It goes past this position, and not past the next one of its names.
         case pass(UInt64)
-        /// It is closed: the peer has acknowledged nothing for the timeout. The accounts count what is lost from now on.
+        /// It is closed: the peer has acknowledged nothing for the timeout. The accounts count what is lost then.
         case letGo
         /// It is opened again, at this position: the peer has acknowledged what it had not.
         case hold(from: UInt64)

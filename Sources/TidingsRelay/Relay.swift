@@ -29,9 +29,11 @@
     /// - With ``Link/retained`` at both ends, retained values are equal at both ends after each connection. The value
     ///   that was set later holds; the clocks decide if neither end knew of the other's value.
     /// - A post of a local process never waits for a link, unless that has ``Link/lossless`` names.
-    /// - With ``Link/serves`` and ``Link/calls``, a request finds a server of the other center if its own center has none.
-    ///   A server receives it at most once. An interruption of the link ends it, with `.serverEnded`, or with `.noServer`
-    ///   if no server has received it.
+    /// - With ``Link/serves`` and ``Link/calls``, a request finds a server of the other center if its own center has
+    ///   none. A server receives it at most once. An interruption of the link ends it, with `.serverEnded`, or with
+    ///   `.noServer` if no server has received it.
+    /// - With ``Link/announces`` and ``Link/shows``, the participants of the other center are known here
+    ///   (``SharedNotificationCenter/remotePresence()``). They have died if its relay is silent for 5 s.
     /// - A relay that is killed and started again goes on where it was, if its center's ring still has what was posted
     ///   meanwhile.
     ///

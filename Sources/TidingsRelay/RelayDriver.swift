@@ -494,8 +494,8 @@
             return true
         }
 
-        /// A checkpoint that an observer holds back is made again after a while. Links go on meanwhile: perhaps it is the
-        /// relay's own lossless observer, and a link has to send before it goes on.
+        /// A checkpoint that an observer holds back is made again after a while. Links go on meanwhile: perhaps it is
+        /// the relay's own lossless observer, and a link has to send before it goes on.
         private func store(_ checkpoint: Checkpoint, isLast: Bool = false) {
             report.origins(checkpoint.origins.map(\.origin))
             let bytes = CheckpointCoding.encode(checkpoint)

@@ -24,7 +24,9 @@
         /// Observes the participants here; `nil`: no link announces them.
         private var task: Task<Void, Never>?
         /// By participant: what is shown, and the links that show it. Two links may lead to one center.
-        private var shown: [Key: (entry: RelayedPresence.Entry, links: Set<Int>)] = [:]
+        private var shown: [Key: (entry: RelayedPresence.Entry, number: Int, links: Set<Int>)] = [:]
+        /// In the order in which they joined.
+        private var joined = 0
         private var gone: [RelayedPresence.Gone] = []
         private var isChanged = false
         private var writtenAt: UInt64 = 0
@@ -71,7 +73,8 @@
                 let entry = RelayedPresence.Entry(
                     incarnation: origin.incarnation, host: origin.host, center: origin.center, id: one.id, pid: one.pid,
                     uid: one.uid, role: one.role, executable: one.executable)
-                shown[key] = (entry, [link])
+                joined += 1
+                shown[key] = (entry, joined, [link])
                 isChanged = true
             case .left(let link, let origin, let one, let how):
                 let key = Key(incarnation: origin.incarnation, id: one.id)
@@ -98,7 +101,7 @@
             guard let due, now >= due else { return nil }
             isChanged = false
             writtenAt = now
-            let entries = shown.values.map(\.entry).sorted { ($0.incarnation, $0.id) < ($1.incarnation, $1.id) }
+            let entries = shown.values.sorted { $0.number < $1.number }.map(\.entry)
             do throws(SharedNotificationError) {
                 try center.setState(
                     RelayedPresence(participants: entries, gone: gone), for: .init(RelayedPresence.name))

@@ -141,7 +141,7 @@ class Site:
 
 def program(*arguments):
     one = Program(tidings, *arguments)
-    running.append(one.process); programs.append(one)
+    running.append(one.process)
     return one
 
 
@@ -829,7 +829,7 @@ chance = random.Random(options.seed)
 print(f"seed {options.seed}", flush=True)
 failed = 0
 for name in options.scenes or SCENES:
-    running, servers, programs = [], {}, []
+    running, servers = [], {}
     directory = tempfile.mkdtemp(prefix="tidings-relay.", dir="/dev/shm")
     os.environ["TIDINGS_DIRECTORY"] = directory
     signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(Wrong(f"hangs: not done after {options.hang} s")))
@@ -840,7 +840,7 @@ for name in options.scenes or SCENES:
         print(f"{name}: passed, {time.monotonic() - begin:.1f} s", flush=True)
     except (Wrong, SystemExit, Exception) as error:
         failed += 1
-        traceback.print_exc(); [print(p.lines) for p in programs]
+        traceback.print_exc()
         print(f"{name}: FAILED: {error}", flush=True)
     finally:
         signal.alarm(0)

@@ -158,10 +158,12 @@ extension SharedNotificationCenter {
     /// }
     /// ```
     ///
-    /// Promise: first comes `joined` for each participant that the relay of this center shows, and then each change, with
-    /// at most a tenth of a second between two looks at a participant that comes and goes. A participant of another
-    /// machine whose relay is silent for 5 s has died. If this center's relay ends, its participants have left
-    /// (``Departure/unknown``). Without a relay nothing comes. ``presence()`` has the participants of this center alone.
+    /// Promise: first comes `joined` for each participant that the relay of this center shows, and then each change. One
+    /// that comes and goes within a tenth of a second may be left out. If the relay of another machine is silent for
+    /// 5 s, its participants have died. If this center's relay ends, what it showed has left (``Departure/unknown``).
+    /// Without a relay nothing comes. ``presence()`` has the participants of this center alone.
+    ///
+    /// Starts the thread of ``presence()``, so that the death of this center's relay is noticed.
     ///
     /// Start, end and failure: as for `messages(of:options:bufferSize:keeping:)` of a type. The participants are the
     /// retained value `tidings.relay.presence`. A process with write access to this center can write any.
