@@ -477,6 +477,7 @@ def scene_requests():
     call = begun()
     one.process.kill()
     ends(call, "its server has ended")
+    wait_until(lambda: "com.example.rslow" not in served(a))
     # Another one receives an idempotent request.
     two = [serve(b, "com.example.rslow", slow) for _ in range(2)]
     wait_until(lambda: "com.example.rslow" in served(a))
