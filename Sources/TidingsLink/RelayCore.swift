@@ -175,7 +175,7 @@ package struct RelayCore: Sendable {
     }
 
     mutating func raiseFloor(_ origin: Int, _ name: Int, _ account: Account) {
-        #if !MUTANT_ORDER_FORGOTTEN_AT_RESTART  // Found by: link 7
+        #if !MUTANT_ORDER_FORGOTTEN_AT_RESTART  // Found by: link 211
             guard origin != 0, account.count > account.base, let number = accounts.number(origin: origin, name: name)
             else { return }
             accounts.records[number].floor = max(accounts.records[number].floor, account.sequence)

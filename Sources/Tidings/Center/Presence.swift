@@ -160,8 +160,8 @@ extension SharedNotificationCenter {
     ///
     /// Promise: first comes `joined` for each participant that the relay of this center shows, and then each change.
     /// One that comes and goes within a tenth of a second may be left out. If the relay of another machine is silent
-    /// for 5 s, its participants have died. If this center's relay ends, what it showed has left (``Departure/unknown``).
-    /// Without a relay nothing comes. ``presence()`` has the participants of this center alone.
+    /// for 5 s, its participants have died. If this center's relay ends, what it showed has left, as
+    /// ``Departure/unknown``. Without a relay nothing comes. ``presence()`` has the participants of this center alone.
     ///
     /// Starts the thread of ``presence()``, so that the death of this center's relay is noticed.
     ///
