@@ -398,9 +398,9 @@
         }
 
         private func takeOrders() -> [Order] {
-            mailbox.withLockedValue {
-                defer { $0.orders = [] }
-                return $0.orders
+            mailbox.withLockedValue { mailbox in
+                defer { mailbox.orders = [] }
+                return mailbox.orders
             }
         }
 
