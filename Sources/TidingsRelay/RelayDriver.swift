@@ -67,8 +67,8 @@
         private var postWaitsSince: UInt64 = 0
         private let mailbox = NIOLockedValueBox(Mailbox())
 
-        /// What the thread of `run` looks at before it waits. Its lock comes last: handlers and callers of requests give
-        /// orders, and some do so with the driver's lock.
+        /// What the thread of `run` looks at before it waits. Its lock comes last: handlers and callers of requests
+        /// give orders, and some do so with the driver's lock.
         private struct Mailbox {
             var orders: [Order] = []
             /// When the wait of the thread of `run` ends at the latest; `nil`: it does not wait.

@@ -61,9 +61,9 @@
 
         /// - Parameter onEvent: called on a thread of this object, which holds no lock, one call at a time. While it
         ///   does not return, nothing is received, and the peer waits.
-        /// - Throws: a file can't be used, the side that listens can't, or there is no descriptor. A peer that isn't there
-        ///   is no error: this object tries until it is closed, and tells each new reason as `.disconnected`. It stays
-        ///   until then.
+        /// - Throws: a file can't be used, the side that listens can't, or there is no descriptor. A peer that isn't
+        ///   there is no error: this object tries until it is closed, and tells each new reason as `.disconnected`. It
+        ///   stays until then.
         package init(_ options: TLSOptions, onEvent: @escaping @Sendable (LinkEvent) -> Void) throws(TransportError) {
             self.options = options
             self.onEvent = onEvent
