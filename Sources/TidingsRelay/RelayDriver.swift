@@ -383,8 +383,9 @@
                     return true
                 }
                 guard isIdle else { continue }
+                let timeout = Int64(clamping: max(end, now + 1000) - now)
                 lock.unlock()
-                center.wait(Int64(clamping: max(end, now + 1000) - now))
+                center.wait(timeout)
                 lock.lock()
                 mailbox.withLockedValue { $0.waitsUntil = nil }
             }

@@ -22,7 +22,8 @@ a last notification, and each agent's accounts are compared with what the origin
     received + lost = counted = posted, for each name at each host; nothing twice; nothing out of order;
     each gap in the counts was told with the notification behind it
 
-Clocks are not shifted: namespaces have no CLOCK_REALTIME of their own. The simulation (Tests/link) shifts them.
+Each process has a CLOCK_REALTIME that is up to an hour before or behind the machine's (clock.c). A process that replaces
+another one has another clock.
 """
 import argparse
 import atexit
@@ -44,6 +45,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 HERE = pathlib.Path(__file__).resolve().parent
 SERVER = shutil.which("nats-server") or "/usr/sbin/nats-server"
 HANG = 60  # seconds that anything may take that is waited for
+SHIFT = 3600  # seconds that a clock is wrong, at most
 HEALED = 1.0  # seconds in which the values must be equal
 
 
@@ -150,7 +152,8 @@ class Host:
         self.answering.expect("ready")
 
     def start(self, *arguments, **options):
-        environment = {**os.environ, "TIDINGS_DIRECTORY": str(self.directory)}
+        environment = {**os.environ, "TIDINGS_DIRECTORY": str(self.directory), "LD_PRELOAD": str(self.run.clock),
+                       "TIDINGS_TEST_CLOCK": str(self.run.random.randint(-SHIFT, SHIFT))}
         return subprocess.Popen(["nsenter", f"--net=/run/netns/{self.space}", *map(str, arguments)], env=environment,
                                 preexec_fn=ended_with_us, **options)
 
@@ -229,6 +232,8 @@ class Run:
         self.host = self.work / "host"
         self.build(self.host, "host.c", *sorted((ROOT / "CShim/src").rglob("*.c")))
         self.build(self.work / "wire", "wire.c")
+        self.clock = self.work / "clock.so"
+        self.build(self.clock, "clock.c", "-shared", "-fPIC")
         self.network = Network(self.work / "wire", options.seed, options.hosts)
 
     @staticmethod
