@@ -153,7 +153,7 @@ class Host:
 
     def start(self, *arguments, **options):
         environment = {**os.environ, "TIDINGS_DIRECTORY": str(self.directory), "LD_PRELOAD": str(self.run.clock),
-                       "TIDINGS_TEST_CLOCK": str(self.run.random.randint(-SHIFT, SHIFT))}
+                       "TIDINGS_TEST_CLOCK": str(self.run.random.randint(-SHIFT, SHIFT) * self.run.options.clocks)}
         return subprocess.Popen(["nsenter", f"--net=/run/netns/{self.space}", *map(str, arguments)], env=environment,
                                 preexec_fn=ended_with_us, **options)
 
@@ -449,6 +449,7 @@ def main():
     parser.add_argument("--seed", type=int, default=20261128)
     parser.add_argument("--slots", type=int, default=4096, help="of each center's ring")
     parser.add_argument("--fault", choices=["", "drop", "twice", "swap"], default="", help=argparse.SUPPRESS)
+    parser.add_argument("--clocks", type=int, default=1)
     parser.add_argument("--self-test", action="store_true", help="agents that err must be found")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
