@@ -163,6 +163,14 @@ extension RelayCore {
         }
         indexAgain(records.prefix { $0.position < cursor })
         for record in records { read(record) }
+        #if !MUTANT_COUNTS_KNOWN_FROM_BEFORE  // Found by: link 4783
+            guard isOutOfReach else { return }
+            isOutOfReach = false
+            // Invariant C3: peers may know any count up to here from the relay before.
+            for number in 0..<accounts.count where accounts.records[number].origin == 0 {
+                accounts[number].unsure = accounts[number].count
+            }
+        #endif
     }
 
     /// The records before the checkpoint. They are in its accounts, and peers may still ask for them. The relay that

@@ -51,6 +51,8 @@ package struct RelayCore: Sendable {
     var outstanding: Outstanding?
     var now: UInt64 = 0
     var needsCheckpoint = false
+    /// The ring did not reach back to the checkpoint, and has not been replayed yet.
+    var isOutOfReach = false
     var isStoring = false
     /// No checkpoint before this time.
     var storeHeldUntil: UInt64 = 0
@@ -172,6 +174,7 @@ package struct RelayCore: Sendable {
         cursor = oldest
         generation += 1
         needsCheckpoint = true
+        isOutOfReach = true
     }
 
     mutating func raiseFloor(_ origin: Int, _ name: Int, _ account: Account) {
@@ -279,7 +282,9 @@ package struct RelayCore: Sendable {
 
     /// Everything before this position was handled by the peer, or is not for it. It never goes back.
     package func acknowledged(onLink link: Int) -> UInt64 {
-        guard links[link].isEstablished, links[link].peerRound != 0, links[link].sent.isEmpty else {
+        guard links[link].isEstablished, links[link].peerRound != 0, links[link].owed == 0,
+            links[link].sent.isEmpty
+        else {
             return links[link].acknowledged
         }
         return max(links[link].acknowledged, links[link].scanned)

@@ -597,6 +597,10 @@ struct Schedule {
             guard received + account.lost + account.base >= account.count else {
                 throw Failure("\(what): \(received) received, \(account)")
             }
+            // What is beyond the truth is said to be uncertain.
+            guard isMixed || account.count <= truth + account.base + account.lostUnsure else {
+                throw Failure("\(what): \(truth) were posted, \(received) received, \(account)")
+            }
             return
         }
         guard received + account.lost + account.base == account.count else {
