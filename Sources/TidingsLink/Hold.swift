@@ -62,6 +62,12 @@ package struct Hold: Sendable {
         return .hold(from: waiting.first ?? end)
     }
 
+    /// The observer could not be opened. It is tried again when the peer acknowledges more than this.
+    package mutating func notOpened(acknowledged: UInt64) {
+        isHolding = false
+        letGoAt = acknowledged
+    }
+
     /// Nothing waits for the peer.
     package var isEmpty: Bool { waiting.isEmpty }
 

@@ -87,7 +87,9 @@ struct Link: Sendable {
     var sent = Queue<SentFrame>()
     /// Everything before this place was handled by the peer in some session, or was not for it.
     var acknowledged: UInt64 = 0
-    /// The items and bytes of these.
+    /// The peer has received everything before this place, and has not handled all of it; 0: it has.
+    var owed: UInt64 = 0
+    /// The items and bytes of `sent`.
     var unhandled = 0
     var unhandledBytes = 0
     /// Adds to the core's generation: losses of this link alone.
@@ -230,6 +232,7 @@ struct Link: Sendable {
     /// Forgets what belongs to the peer's session.
     mutating func resetFlows() {
         peerRound = 0
+        owed = 0
         continueSending(at: 0)
         question = nil
         pulled = nil

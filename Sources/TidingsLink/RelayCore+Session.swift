@@ -173,12 +173,18 @@ extension RelayCore {
             let ahead = Int32(bitPattern: beat.round &- links[link].peerRound)
             if links[link].peerRound == 0 || ahead > 0 {
                 links[link].peerRound = beat.round
+                #if !MUTANT_RECEIVED_COUNTS_AS_ACKNOWLEDGED  // Found by: link 18996
+                    // What the peer has received is not sent again now, and it has not posted all of that. Before its
+                    // first comparison ends, it may still ask for all of it.
+                    links[link].owed = beat.handled < beat.received ? min(beat.received, cursor) : 0
+                #endif
                 // A place beyond the end is the end.
                 links[link].continueSending(at: min(beat.received, cursor))
                 // Tells that the round was heard.
                 links[link].beatAt = 0
             }
         } else {
+            if beat.handled >= links[link].owed { links[link].owed = 0 }
             while let frame = links[link].sent.first, frame.last < beat.handled {
                 links[link].sent.removeFirst()
                 links[link].unhandled -= frame.count

@@ -104,10 +104,13 @@
                 observer = nil
                 return .letGo
             case .hold(let position):
-                // Without an entry for an observer, it is tried again when the peer acknowledges.
-                if open(from: position) { return .holdsAgain }
+                guard open(from: position) else {
+                    hold.notOpened(acknowledged: core.acknowledged(onLink: link))
+                    return nil
+                }
+                return .holdsAgain
             }
-            if hold.isEmpty, isUnsettled { settle(end) }
+            if hold.isEmpty, isUnsettled, observer != nil { settle(end, core.acknowledged(onLink: link)) }
             return nil
         }
 
@@ -120,13 +123,17 @@
             }
         }
 
-        /// Goes as far as the relay has read: the observer tells other processes how far it is when it finds nothing.
-        /// So this is done when nothing is there that the relay has not read. What is posted in this very moment is not
-        /// kept in the ring, until the relay reads it next.
-        private func settle(_ end: UInt64) {
-            guard observer != nil, tidings_posted(center) == end else { return }
+        /// Goes as far as the relay has read: the observer tells other processes how far it is when it finds nothing. So
+        /// this is done when nothing is there that the relay has not read.
+        private func settle(_ end: UInt64, _ acknowledged: UInt64) {
+            guard tidings_posted(center) == end else { return }
             isUnsettled = false
-            while tidings_next(observer, 0, &delivery) == 0, delivery.sequence < end {}
+            while tidings_next(observer, 0, &delivery) == 0 {
+                guard delivery.sequence >= end else { continue }
+                // It was posted in this moment.
+                if !open(from: delivery.sequence) { hold.notOpened(acknowledged: acknowledged) }
+                return
+            }
         }
     }
 #endif
