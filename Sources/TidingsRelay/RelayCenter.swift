@@ -90,7 +90,7 @@
 
         /// Those of links without loss.
         var holds: [RelayHold] = []
-        /// Milliseconds: when the relay's thread began its turn.
+        /// Milliseconds: when the thread of `run` began its turn.
         var now: UInt64 = 0
 
         private var readers: [Reader] = []
@@ -314,7 +314,10 @@
             let end = delivery.sequence
             while true {
                 missed[delivery.subscriptions[0], default: 0] += delivery.missed
-                guard tidings_next(observer, 0, &delivery) == 0 else { break }
+                var result: Int32
+                // An interruption is not the end of these.
+                repeat { result = tidings_next(observer, 0, &delivery) } while result == -EINTR
+                guard result == 0 else { break }
                 if delivery.kind == TIDINGS_DELIVERY_MESSAGE || delivery.sequence != end {
                     isDeliveryPending = true
                     break
@@ -377,6 +380,8 @@
             for hold in holds { hold.read(delivery.sequence, name: name, core, now: now) }
             if isOwn { return .read }
             if !isExact(name) { met = name }
+            // Another name's loss was counted beyond this notification, while its slot was being taken.
+            if delivery.sequence < core.cursor { return .missed([name: 1], before: core.cursor) }
             let (record, section) = Self.record(of: delivery, name: name)
             core.read(record, Self.view(of: delivery, section))
             return .read

@@ -218,6 +218,8 @@
         }
 
         private func change(_ links: [Relay.Link], _ configurations: [LinkConfiguration]) throws(RelayError) {
+            // The core will be a new one: calls of the present one end.
+            endRequests()
             let checkpoint = core.makeCheckpoint()
             #if MUTANT_RELAY_RELOADS_AT_THE_END  // Found by: relay reload
                 if isMutant("RELAY_RELOADS_AT_THE_END") {
@@ -237,15 +239,25 @@
                 core = try Self.makeCore(center, own, checkpoint, self.configurations, limits)
                 setLinks(lanes.map(\.link))
             }
-            try beginRequests()
+            do throws(RelayError) {
+                try beginRequests()
+            } catch {
+                report.problem("can't pass requests and participants on: \(error.message); reload again")
+            }
         }
 
-        /// The core is a new one: calls of the one before end.
-        private func beginRequests() throws(RelayError) {
+        /// Gives the lock away meanwhile, because it waits for servers.
+        private func endRequests() {
+            let (requests, presence) = (requests, presence)
+            self.requests = nil
+            self.presence = nil
+            lock.unlock()
             requests?.end()
-            requests = nil
             presence?.end()
-            presence = nil
+            lock.lock()
+        }
+
+        private func beginRequests() throws(RelayError) {
             let onCore: @Sendable (@escaping (inout RelayCore) -> Void) -> Void = { [weak self] body in
                 self?.order(.core(body))
             }
@@ -273,10 +285,10 @@
                 now = Self.monotonic()
                 core.advance(to: now / 1_000_000)
                 apply(event, number)
-                hold()
                 do throws(RelayError) {
                     // What one turn leaves is for the thread of `run`.
                     if try carryOut() { wake() }
+                    hold()
                 } catch {
                     failure = error
                     wake()
@@ -330,9 +342,9 @@
                 phase = .ended
                 for lane in lanes { lane.connector.end() }
                 lanes = []
+                center.holds = []
+                endRequests()
                 lock.unlock()
-                requests?.end()
-                presence?.end()
             }
             now = Self.monotonic()
             core.advance(to: now / 1_000_000)
@@ -365,8 +377,8 @@
                     }
                 }
                 hasMore = try read()
-                hold()
                 let isBusy = try carryOut()
+                hold()
                 if let why = presence?.write(now: now) { report.presenceFailed(why, now) }
                 report.update(lanes, &core, center, now: now)
                 if hasMore || isBusy {
