@@ -396,7 +396,8 @@ static int reply(tidings_server *server, uint32_t index, const void *payload, si
 #ifdef MUTANT_PART_STAYS_IDEMPOTENT  // Found by: interleaving a_server_dies_between_parts
     const uint64_t sent = claimed | TIDINGS__CALL_PART;
 #else
-    const uint64_t sent = (claimed & ~TIDINGS__CALL_IDEMPOTENT) | TIDINGS__CALL_PART;
+    // It ends as a call that a server had, also if the program refuses it after its caller has continued.
+    const uint64_t sent = (claimed & ~TIDINGS__CALL_IDEMPOTENT) | TIDINGS__CALL_PART | TIDINGS__CALL_AGAIN;
 #endif
     const uint64_t replied = part ? sent : tidings__call_with(claimed, center->participant, TIDINGS__CALL_REPLIED);
     if (claimed & TIDINGS__CALL_PART) {
@@ -490,7 +491,7 @@ int tidings_request_end(tidings_server *server, uint64_t id, int error) {
     } else {
         const uint64_t claimed = server->claimed[index];
         server->claimed[index] = 0;
-        // A server has received it before. After a part it is not idempotent.
+        // A server has received it before, or this one has sent a part. After a part it is not idempotent.
         const uint32_t refused_as = claimed & TIDINGS__CALL_AGAIN ? TIDINGS__CALL_ENDED : TIDINGS__CALL_UNSERVED;
         if (error == -ECONNRESET || claimed & TIDINGS__CALL_PART)
             again = give_up(server, index, claimed);

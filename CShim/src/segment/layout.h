@@ -368,7 +368,8 @@ typedef struct tidings__call_body {
 // Changes each time that the call is posted again.
 #define TIDINGS__CALL_TURN UINT64_C(0x8)
 #define TIDINGS__CALL_IDEMPOTENT UINT64_C(0x10)
-#define TIDINGS__CALL_AGAIN UINT64_C(0x20)  // a server has ended with it, and it is posted again
+// A server has ended with it, and it is posted again; or a part of its reply was sent.
+#define TIDINGS__CALL_AGAIN UINT64_C(0x20)
 // Only in CLAIMED: the server has sent a part of the reply, and the caller has not let it go on yet.
 #define TIDINGS__CALL_PART (UINT64_C(1) << 30)
 

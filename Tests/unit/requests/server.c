@@ -349,6 +349,9 @@ TEST(a_participant_that_peers_take_for_dead_claims_no_call) {
 
 static const tidings_reply_options more = {.more = true};
 
+// A call of participant 1 after its first part: a server had it.
+static uint64_t call_after_part(uint32_t state) { return call_word(5, 1, 0, state) | TIDINGS__CALL_AGAIN; }
+
 // Call `index` has a part that its caller, participant 1, has not taken.
 static uint64_t part_sent(uint32_t index, size_t size) {
     static const uint8_t large[1000];
@@ -356,7 +359,7 @@ static uint64_t part_sent(uint32_t index, size_t size) {
     tidings_request request;
     CHECK_EQUAL(next_after(tidings__ticket(index, word), &request), 0);
     CHECK_EQUAL(tidings_reply(server, request.id, large, size, &more), 0);
-    CHECK_EQUAL(s->calls[index].state, call_word(5, 1, 0, TIDINGS__CALL_CLAIMED) | TIDINGS__CALL_PART);
+    CHECK_EQUAL(s->calls[index].state, call_after_part(TIDINGS__CALL_CLAIMED) | TIDINGS__CALL_PART);
     return request.id;
 }
 
@@ -401,7 +404,7 @@ TEST(a_continued_call_is_told_once) {
         s->calls[3].state &= ~TIDINGS__CALL_PART;
         CHECK_EQUAL(next_after(record, &request), 0);
         CHECK_EQUAL(tidings_reply(server, id, "reply", 5, NULL), 0);
-        CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_REPLIED));
+        CHECK_EQUAL(s->calls[3].state, call_after_part(TIDINGS__CALL_REPLIED));
         CHECK_EQUAL(next_after(record, &request), -EAGAIN);
     }
     end();
@@ -422,7 +425,7 @@ TEST(a_continued_call_is_told_to_the_server_that_has_it_alone) {
     CHECK_EQUAL(tidings_server_next(second, 0, &request), -EAGAIN);
     CHECK_EQUAL(tidings_reply(second, id, "part", 4, &more), -ECANCELED);
     tidings_server_close(second);
-    CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_CLAIMED));
+    CHECK_EQUAL(s->calls[3].state, call_after_part(TIDINGS__CALL_CLAIMED));
     end();
 }
 
@@ -445,7 +448,7 @@ TEST(a_cancelled_call_with_a_part_is_told_and_freed_once) {
             const uint64_t id = part_sent(3, 1000);
             CHECK_EQUAL(chunks_used(), 1);
             if (taken) tidings__reply_free(s, 3, s->calls[3].state);
-            s->calls[3].state = call_word(5, 1, 0, TIDINGS__CALL_CANCELLED);
+            s->calls[3].state = call_after_part(TIDINGS__CALL_CANCELLED);
             tidings_request request;
             if (told) {
                 CHECK_EQUAL(next_after(id, &request), 0);
@@ -487,7 +490,8 @@ TEST(a_part_that_finds_no_chunk_leaves_the_call_as_it_was) {
     CHECK_EQUAL(tidings_reply(server, request.id, large, sizeof large, &more), -EAGAIN);
     CHECK_EQUAL(s->calls[3].state, call_word(5, own, 0, TIDINGS__CALL_CLAIMED) | TIDINGS__CALL_IDEMPOTENT);
     CHECK_EQUAL(tidings_reply(server, request.id, large, 192, &more), 0);
-    CHECK_EQUAL(s->calls[3].state, call_word(5, own, 0, TIDINGS__CALL_CLAIMED) | TIDINGS__CALL_PART);
+    CHECK_EQUAL(s->calls[3].state,
+                call_word(5, own, 0, TIDINGS__CALL_CLAIMED) | TIDINGS__CALL_AGAIN | TIDINGS__CALL_PART);
     end();
 }
 
@@ -498,10 +502,10 @@ TEST(closing_a_server_ends_calls_with_parts) {
     (void)part_sent(4, 1000);
     (void)part_sent(5, 4);
     s->calls[3].state &= ~TIDINGS__CALL_PART;
-    s->calls[5].state = call_word(5, 1, 0, TIDINGS__CALL_CANCELLED);
+    s->calls[5].state = call_after_part(TIDINGS__CALL_CANCELLED);
     tidings_server_close(server);
-    CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_ENDED));
-    CHECK_EQUAL(s->calls[4].state, call_word(5, 1, 0, TIDINGS__CALL_ENDED));
+    CHECK_EQUAL(s->calls[3].state, call_after_part(TIDINGS__CALL_ENDED));
+    CHECK_EQUAL(s->calls[4].state, call_after_part(TIDINGS__CALL_ENDED));
     CHECK_EQUAL(s->calls[5].state, call_word(6, 0, 0, TIDINGS__CALL_FREE));
     // The caller may be copying it, and frees it with the call.
     CHECK_EQUAL(chunks_used(), 1);
@@ -538,13 +542,17 @@ TEST(a_request_ends_without_a_reply) {
     CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
     CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNREFUSED), 0);
     CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_UNSERVED);
-    // After a part, a server has.
-    word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
-    CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
-    const tidings_reply_options part = {.more = true};
-    CHECK_EQUAL(tidings_reply(server, request.id, "part", 4, &part), 0);
-    CHECK_EQUAL(tidings_request_end(server, request.id, -ECONNREFUSED), 0);
-    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_ENDED);
+    // After a part, a server has; also if its caller has continued, and the server knows that.
+    for (int continued = 0; continued < 2; continued++) {
+        const uint64_t id = part_sent(3, 4);
+        if (continued) {
+            s->calls[3].state &= ~TIDINGS__CALL_PART;
+            CHECK_EQUAL(next_after(id, &request), 0);
+            CHECK_EQUAL(request.kind, TIDINGS_REQUEST_CONTINUED);
+        }
+        CHECK_EQUAL(tidings_request_end(server, id, -ECONNREFUSED), 0);
+        CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_ENDED);
+    }
     // Its caller has cancelled it.
     word = put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
     CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
