@@ -2,20 +2,34 @@
 
 /// A participant that has announced itself, as its center's relay states it.
 package struct RemoteParticipant: Hashable, Sendable {
-    package var id: UInt64
-    package var pid: Int32
-    package var uid: UInt32
-    /// At most 64 bytes.
-    package var role: String
-    /// At most 79 bytes.
-    package var executable: String
+    package let id: UInt64
+    package let pid: Int32
+    package let uid: UInt32
+    /// At most 64 bytes without NUL.
+    package let role: String
+    /// At most 79 bytes without NUL.
+    package let executable: String
 
+    /// Shortens texts that are too long: one that was not UTF-8 is longer than in its center.
     package init(id: UInt64, pid: Int32, uid: UInt32, role: String, executable: String) {
         self.id = id
         self.pid = pid
         self.uid = uid
-        self.role = role
-        self.executable = executable
+        self.role = Self.shortened(role, Self.roleLimit)
+        self.executable = Self.shortened(executable, Self.executableLimit)
+    }
+
+    /// Whole characters.
+    private static func shortened(_ text: String, _ limit: Int) -> String {
+        #if MUTANT_TEXTS_NOT_SHORTENED  // Found by: link --calls 2
+            return text
+        #else
+            var bytes = Array(text.utf8.prefix { $0 != 0 }.prefix(limit))
+            while true {
+                if let text = String(validating: bytes, as: UTF8.self) { return text }
+                bytes.removeLast()
+            }
+        #endif
     }
 
     static let roleLimit = 64
@@ -44,8 +58,10 @@ struct PresenceView: Sendable {
 extension RelayCore {
     // MARK: - Of this center
 
-    /// A participant of this center has announced itself.
+    /// A participant of this center has announced itself. One whose id no peer accepts (2^62 or above: the library gives
+    /// none) is not told.
     package mutating func joined(_ participant: RemoteParticipant) {
+        guard participant.id < LinkLimits.number else { return }
         guard present[participant.id] == nil, present.count < limits.participants else { return }
         present[participant.id] = participant
         for link in links.indices where announces(link) { links[link].dialog.append(.joined(participant)) }

@@ -121,9 +121,10 @@ extension RelayCore {
 
     // MARK: - Calls of peers
 
-    /// The names that servers of this center serve now. Those of this relay are not among them (invariant R4).
+    /// The names that servers of this center serve now. Those of this relay are not among them (invariant R4). Names that
+    /// no peer accepts are not told.
     package mutating func setServed(_ names: [LinkName]) {
-        served = names
+        served = names.filter(\.isValid)
         for link in links.indices { tellServed(link) }
     }
 

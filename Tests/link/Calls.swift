@@ -402,10 +402,17 @@ struct CallSchedule {
     mutating func changeParticipants(_ center: Int) {
         if present[center].count < limits.participants, random.chance(60) {
             lastParticipant += 1
+            // The third one's texts are too long, and have letters of two bytes.
+            let (role, executable) =
+                lastParticipant == 3
+                ? ("r" + String(repeating: "ö", count: 40), String(repeating: "ö", count: 40)) : ("role", "program")
             let one = RemoteParticipant(
-                id: lastParticipant, pid: Int32(center), uid: 7, role: "role", executable: "program")
+                id: lastParticipant, pid: Int32(center), uid: 7, role: role, executable: executable)
             present[center][one.id] = one
             relays[center]?.joined(one)
+            // No peer accepts its id.
+            relays[center]?.joined(
+                RemoteParticipant(id: .max - lastParticipant, pid: 1, uid: 1, role: role, executable: executable))
         } else if let id = present[center].keys.sorted().first {
             present[center][id] = nil
             relays[center]?.left(id, random.chance(50) ? .died : .closed)
@@ -423,7 +430,9 @@ struct CallSchedule {
         case 25..<28:
             let name = names[random.below(names.count)]
             if served[center].remove(name) == nil { served[center].insert(name) }
-            relays[center]?.setServed(Array(served[center]))
+            // No peer accepts the last two.
+            let unsent = ["", String(repeating: "r", count: 256)].map { LinkName($0) }
+            relays[center]?.setServed(Array(served[center]) + unsent)
         case 28..<58: try run(center, most: 1 + random.below(12))
         case 58..<86:
             let at = random.below(2)

@@ -34,7 +34,7 @@ extension CenterHandle {
         }
     }
 
-    /// The names that servers of other participants serve.
+    /// The names that servers of other participants serve. A name that is not UTF-8 is none of Swift's.
     func servedElsewhere() throws(SharedNotificationError) -> [String] {
         var names: [String] = []
         let result = withUnsafeMutablePointer(to: &names) { names in
@@ -42,8 +42,9 @@ extension CenterHandle {
                 center,
                 { context, name, length in
                     let bytes = UnsafeRawBufferPointer(start: name, count: length)
-                    context!.assumingMemoryBound(to: [String].self).pointee.append(
-                        String(decoding: bytes, as: UTF8.self))
+                    if let name = String(validating: bytes, as: UTF8.self) {
+                        context!.assumingMemoryBound(to: [String].self).pointee.append(name)
+                    }
                     return true
                 }, names)
         }
