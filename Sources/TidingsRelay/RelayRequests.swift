@@ -199,8 +199,10 @@
         ) async -> Center.RelayedAnswer {
             let call = ForwardedCall()
             return await withTaskCancellationHandler {
+                var hasPart = false
                 var answer = await call.answer { self.onCore { core in self.make(request, call, &core) } }
                 while case .part(_, let format, let payload) = answer {
+                    hasPart = true
                     do {
                         try await write(.init(format: .init(rawValue: format), bytes: payload))
                     } catch {
@@ -209,6 +211,8 @@
                     }
                     answer = await call.answer { self.onCore { core in self.goOn(call, &core) } }
                 }
+                // A server has received it.
+                if hasPart, answer == .noServer { return .serverEnded }
                 return Self.relayed(answer)
             } onCancel: {
                 self.cancel(call)
