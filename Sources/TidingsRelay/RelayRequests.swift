@@ -185,10 +185,12 @@
                 #endif
                 // Invariant R4: what came by a link goes to no other one.
                 if isOwn { return .noServer }
-                return await self.forward(
+                let answer = await self.forward(
                     Request(
                         name: LinkName(name), isIdempotent: envelope.isIdempotent, format: payload.format.rawValue,
                         payload: payload.bytes), write)
+                // A peer may answer so each time, at once: a call that a server had before is not received again.
+                return answer == .serverEnded && envelope.isRepeated ? .noServer : answer
             }
         }
 
