@@ -98,8 +98,15 @@ extension RelayCore {
         for participant in participants { takeJoined(participant, link) }
     }
 
+    /// The peer has listed its center's participants. Before that, what it tells is not attributed to the center that the
+    /// link showed before (invariant P3).
+    private func isListed(_ link: Int) -> Bool {
+        let view = links[link].view.center.incarnation
+        return view != 0 && view == links[link].peer?.center.incarnation
+    }
+
     mutating func takeJoined(_ participant: RemoteParticipant, _ link: Int) {
-        guard links[link].configuration.shows, links[link].view.center.incarnation != 0,
+        guard links[link].configuration.shows, isListed(link),
             links[link].view.participants[participant.id] == nil
         else { return }
         #if !MUTANT_PARTICIPANTS_UNBOUNDED  // Found by: link --calls 1
@@ -110,7 +117,11 @@ extension RelayCore {
         events.append(.joined(link: link, links[link].view.center, participant))
     }
 
-    mutating func takeLeft(_ id: UInt64, _ how: RemoteDeparture, _ link: Int) {
+    mutating func takeDeparture(_ id: UInt64, _ how: RemoteDeparture, _ link: Int) {
+        if isListed(link) { takeLeft(id, how, link) }
+    }
+
+    private mutating func takeLeft(_ id: UInt64, _ how: RemoteDeparture, _ link: Int) {
         guard let participant = links[link].view.participants.removeValue(forKey: id) else { return }
         eventBytes += participant.size
         events.append(.left(link: link, links[link].view.center, participant, how))

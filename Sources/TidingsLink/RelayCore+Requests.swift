@@ -246,7 +246,7 @@ extension RelayCore {
             events.append(.goOn(id: id))
         case .participants(let all): take(participants: all, link)
         case .joined(let participant): takeJoined(participant, link)
-        case .left(let id, let how): takeLeft(id, how, link)
+        case .left(let id, let how): takeDeparture(id, how, link)
         case .answer(let call, let answer):
             // A peer must not send parts that no caller waits for.
             guard let own = links[link].calls.own[call], own.message != 0, own.isWaiting else { return }
