@@ -2,6 +2,7 @@
 // machines as a retained value.
 
 #if Relay
+    internal import NIOConcurrencyHelpers
     internal import Tidings
     internal import TidingsLink
 
@@ -9,7 +10,7 @@
         import TidingsCoding
     #endif
 
-    /// Used with the driver's lock, except for `task`.
+    /// Used with the driver's lock, except for `task` and `hasEnded`. Ended after the driver has forgotten it.
     final class RelayPresence {
         /// Nanoseconds between two values.
         private static let interval: UInt64 = 100_000_000
@@ -23,6 +24,7 @@
         private let center: SharedNotificationCenter
         /// Observes the participants here; `nil`: no link announces them.
         private var task: Task<Void, Never>?
+        private let hasEnded = NIOLockedValueBox(false)
         /// By participant: what is shown, and the links that show it. Two links may lead to one center.
         private var shown: [Key: (entry: RelayedPresence.Entry, number: Int, links: Set<Int>)] = [:]
         /// In the order in which they joined.
@@ -31,7 +33,7 @@
         private var isChanged = false
         private var writtenAt: UInt64 = 0
 
-        /// - Parameter onCore: runs a closure with the driver's lock, at once or later.
+        /// - Parameter onCore: runs a closure later, on the thread of `run` and with the driver's lock.
         init(
             _ center: SharedNotificationCenter, announces: Bool,
             onCore: @escaping @Sendable (@escaping (inout RelayCore) -> Void) -> Void
@@ -44,13 +46,17 @@
             } catch {
                 throw RelayError(.center, error.message)
             }
+            // Orders of before a reload may wait: they are not for the next core.
+            let tell: @Sendable (@escaping (inout RelayCore) -> Void) -> Void = { [hasEnded] body in
+                onCore { core in if !hasEnded.withLockedValue({ $0 }) { body(&core) } }
+            }
             task = Task.detached {
                 for await change in other.presence() {
                     switch change {
                     case .joined(let one):
                         let participant = RemoteParticipant(
                             id: one.id, pid: one.pid, uid: one.uid, role: one.role, executable: one.executable)
-                        onCore { $0.joined(participant) }
+                        tell { $0.joined(participant) }
                     case .left(let one, let departure):
                         let how: RemoteDeparture =
                             switch departure {
@@ -58,7 +64,7 @@
                             case .died: .died
                             case .unknown: .unknown
                             }
-                        onCore { $0.left(one.id, how) }
+                        tell { $0.left(one.id, how) }
                     }
                 }
             }
@@ -114,6 +120,7 @@
 
         /// Nothing is shown any more.
         func end() {
+            hasEnded.withLockedValue { $0 = true }
             task?.cancel()
             try? center.setState(nil as RelayedPresence?, for: .init(RelayedPresence.name))
         }

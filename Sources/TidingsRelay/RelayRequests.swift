@@ -50,7 +50,7 @@
 
         /// - Parameters:
         ///   - hasServers: some link serves names of this center.
-        ///   - onCore: runs a closure with the driver's lock, at once or later.
+        ///   - onCore: runs a closure later, on the thread of `run` and with the driver's lock.
         init(
             _ center: Center, hasServers: Bool,
             onCore: @escaping @Sendable (@escaping (inout RelayCore) -> Void) -> Void,
