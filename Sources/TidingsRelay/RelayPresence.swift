@@ -25,7 +25,8 @@
         /// Observes the participants here; `nil`: no link announces them.
         private var task: Task<Void, Never>?
         private let hasEnded = NIOLockedValueBox(false)
-        /// By participant: what is shown, and the links that show it. Two links may lead to one center.
+        /// By participant: what is to be shown, and the links that show it. Two links may lead to one center. The value
+        /// has the first ones (invariant P2).
         private var shown: [Key: (entry: RelayedPresence.Entry, number: Int, links: Set<Int>)] = [:]
         /// In the order in which they joined.
         private var joined = 0
@@ -75,7 +76,6 @@
             case .joined(let link, let origin, let one):
                 let key = Key(incarnation: origin.incarnation, id: one.id)
                 guard shown[key]?.links.insert(link) == nil else { return }
-                guard shown.count < RelayedPresence.most else { return }
                 let entry = RelayedPresence.Entry(
                     incarnation: origin.incarnation, host: origin.host, center: origin.center, id: one.id, pid: one.pid,
                     uid: one.uid, role: one.role, executable: one.executable)
@@ -107,7 +107,7 @@
             guard let due, now >= due else { return nil }
             isChanged = false
             writtenAt = now
-            let entries = shown.values.sorted { $0.number < $1.number }.map(\.entry)
+            let entries = shown.values.sorted { $0.number < $1.number }.prefix(RelayedPresence.most).map(\.entry)
             do throws(SharedNotificationError) {
                 try center.setState(
                     RelayedPresence(participants: entries, gone: gone), for: .init(RelayedPresence.name))
