@@ -14,6 +14,10 @@
     final class RelayPresence {
         /// Nanoseconds between two values.
         private static let interval: UInt64 = 100_000_000
+        /// Nanoseconds until a value that could not be set is encoded again.
+        private static let retry: UInt64 = 1_000_000_000
+        /// Nanoseconds after which a list that was too large for the center is tried as a whole again.
+        private static let fitsTime: UInt64 = 10_000_000_000
         private static let goneLimit = 256
 
         private struct Key: Hashable {
@@ -33,6 +37,10 @@
         private var gone: [RelayedPresence.Gone] = []
         private var isChanged = false
         private var writtenAt: UInt64 = 0
+        private var retryAt: UInt64 = 0
+        /// How many participants the value has at most, until `fitsUntil`: more were too large for the center.
+        private var fits = RelayedPresence.most
+        private var fitsUntil: UInt64 = 0
 
         /// - Parameter onCore: runs a closure later, on the thread of `run` and with the driver's lock.
         init(
@@ -100,21 +108,33 @@
         }
 
         /// When `write` is due, in nanoseconds; `nil`: nothing is to be written.
-        var due: UInt64? { isChanged ? writtenAt + Self.interval : nil }
+        var due: UInt64? { isChanged ? max(writtenAt + Self.interval, retryAt) : nil }
 
-        /// Sets the value, unless it was set just now. Why it failed, or `nil`.
+        /// Sets the value, unless it was set just now. Why it failed, or has not all participants, or `nil`.
         func write(now: UInt64) -> String? {
             guard let due, now >= due else { return nil }
             isChanged = false
             writtenAt = now
-            let entries = shown.values.sorted { $0.number < $1.number }.prefix(RelayedPresence.most).map(\.entry)
-            do throws(SharedNotificationError) {
-                try center.setState(
-                    RelayedPresence(participants: entries, gone: gone), for: .init(RelayedPresence.name))
-                return nil
-            } catch {
-                isChanged = true
-                return error.message
+            if now >= fitsUntil { fits = RelayedPresence.most }
+            let entries = shown.values.sorted { $0.number < $1.number }.map(\.entry)
+            var why: String?
+            while true {
+                let value = RelayedPresence(
+                    participants: Array(entries.prefix(fits)), gone: gone.suffix(fits))
+                do throws(SharedNotificationError) {
+                    try center.setState(value, for: .init(RelayedPresence.name))
+                    return why.map { "\($0); the first \(value.participants.count) of \(entries.count) are shown" }
+                } catch {
+                    why = error.message
+                    guard error.code == .payloadTooLarge, fits > 0 else {
+                        isChanged = error.code != .payloadTooLarge
+                        retryAt = now + Self.retry
+                        return why
+                    }
+                    // The first ones that fit. After a while, a change tries all again.
+                    fits = min(fits, max(value.participants.count, value.gone.count)) / 2
+                    fitsUntil = now + Self.fitsTime
+                }
             }
         }
 
