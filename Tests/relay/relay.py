@@ -100,9 +100,9 @@ class Server:
 class Site:
     """A center, and its relay."""
 
-    def __init__(self, name, slots=65536):
+    def __init__(self, name, slots=65536, *more):
         self.name = name
-        command("create", name, "--slots", str(slots))
+        command("create", name, "--slots", str(slots), *more)
         self.relay = None
 
     def relays(self, *arguments):
@@ -617,6 +617,17 @@ def scene_presence():
     b.relay.process.terminate()
     expect(b.relay.process.wait() == 0, "SIGTERM has not ended a relay well")
     observer.says("left .*: four on")
+    # A center that has no room for the whole list shows the first ones, and the last ones when those have left.
+    c = Site("c", 65536, "--maximum-payload", "2048")
+    c.relays("--link", server.url, "--announce", "--show")
+    c.connected(a)
+    observer = program("observe", "--center", "c", "--presence", "--origin", "remote")
+    observer.says("observing presence on other machines")
+    many = [participant(f"many-{number}") for number in range(24)]
+    c.relay.says("can't show .* the first .* are shown")
+    for one in many[:20]:
+        one.process.terminate()
+    observer.says("joined .*: many-23 on")
 
 
 def served(site):
