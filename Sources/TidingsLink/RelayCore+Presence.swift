@@ -58,8 +58,8 @@ struct PresenceView: Sendable {
 extension RelayCore {
     // MARK: - Of this center
 
-    /// A participant of this center has announced itself. One whose id no peer accepts (2^62 or above: the library gives
-    /// none) is not told.
+    /// A participant of this center has announced itself. It is not told if no peer accepts its id: 2^62 or above. The
+    /// library gives no such id.
     package mutating func joined(_ participant: RemoteParticipant) {
         guard participant.id < LinkLimits.number else { return }
         guard present[participant.id] == nil, present.count < limits.participants else { return }
@@ -98,8 +98,8 @@ extension RelayCore {
         for participant in participants { takeJoined(participant, link) }
     }
 
-    /// The peer has listed its center's participants. Before that, what it tells is not attributed to the center that the
-    /// link showed before (invariant P3).
+    /// The peer has listed its center's participants. Before that, what it tells is not attributed to the center that
+    /// the link showed before (invariant P3).
     private func isListed(_ link: Int) -> Bool {
         let view = links[link].view.center.incarnation
         return view != 0 && view == links[link].peer?.center.incarnation

@@ -121,8 +121,8 @@ extension RelayCore {
 
     // MARK: - Calls of peers
 
-    /// The names that servers of this center serve now. Those of this relay are not among them (invariant R4). Names that
-    /// no peer accepts are not told.
+    /// The names that servers of this center serve now. Those of this relay are not among them (invariant R4). Names
+    /// that no peer accepts are not told.
     package mutating func setServed(_ names: [LinkName]) {
         served = names.filter(\.isValid)
         for link in links.indices { tellServed(link) }
