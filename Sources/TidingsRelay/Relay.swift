@@ -37,7 +37,7 @@
     /// - A relay that is killed and started again goes on where it was, if its center's ring still has what was posted
     ///   meanwhile.
     ///
-    /// The center has three retained values of the relay: `tidings.relay.links` (``State``, at most once a second, and
+    /// The center has these retained values of the relay: `tidings.relay.links` (``State``, at most once a second, and
     /// only if it changed), `tidings.relay.origins`, and `tidings.relay.checkpoint`.
     public final class Relay: Service {
         private let center: SharedNotificationCenter
@@ -45,9 +45,9 @@
         private let driver: RelayDriver
         private let report: ReportBox
 
-        /// The report, which the driver's thread alone uses once it runs.
+        /// The report, which is used with the driver's lock once it runs.
         private struct ReportBox: @unchecked Sendable {
-            // Sendable: `run` hands it to the driver's thread, and uses it again after the thread's end.
+            // Sendable: `run` hands it to the driver, and uses it again after the driver's end.
             let report: RelayReport
         }
 
