@@ -110,7 +110,7 @@
                 }
                 return .holdsAgain
             }
-            if hold.isEmpty, isUnsettled, observer != nil { settle(end, core.acknowledged(onLink: link)) }
+            if hold.isEmpty, isUnsettled, observer != nil { settle(end) }
             return nil
         }
 
@@ -123,17 +123,13 @@
             }
         }
 
-        /// Goes as far as the relay has read: the observer tells other processes how far it is when it finds nothing. So
-        /// this is done when nothing is there that the relay has not read.
-        private func settle(_ end: UInt64, _ acknowledged: UInt64) {
+        /// Goes as far as the relay has read: the observer tells other processes how far it is when it finds nothing.
+        /// So this is done when nothing is there that the relay has not read. What is posted in this very moment may be
+        /// received, too: the ring does not keep that one.
+        private func settle(_ end: UInt64) {
             guard tidings_posted(center) == end else { return }
             isUnsettled = false
-            while tidings_next(observer, 0, &delivery) == 0 {
-                guard delivery.sequence >= end else { continue }
-                // It was posted in this moment.
-                if !open(from: delivery.sequence) { hold.notOpened(acknowledged: acknowledged) }
-                return
-            }
+            while tidings_next(observer, 0, &delivery) == 0, delivery.sequence < end {}
         }
     }
 #endif
