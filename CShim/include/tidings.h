@@ -916,6 +916,7 @@ typedef struct tidings_request {
     int32_t kind;     ///< TIDINGS_REQUEST_NEW; or …_CANCELLED or …_CONTINUED, which have only `id`
     bool again;       ///< another server ended with this request: it may have done the work
     bool idempotent;  ///< TIDINGS_CALL_IDEMPOTENT
+    bool own;         ///< the caller is of the server's own center handle
     uint8_t format;
     uint64_t id;  ///< for `tidings_reply`; unique in this center for 2^33 uses of one entry
     const void *payload;

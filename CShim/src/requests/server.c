@@ -213,6 +213,7 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
     *request = (tidings_request){.kind = TIDINGS_REQUEST_NEW,
                                  .again = (claimed & TIDINGS__CALL_AGAIN) != 0,
                                  .idempotent = (claimed & TIDINGS__CALL_IDEMPOTENT) != 0,
+                                 .own = tidings__call_caller(claimed) == center->participant,
                                  .format = tidings__call_format(text),
                                  .id = tidings__ticket(index, claimed),
                                  .payload = server->request.bytes,

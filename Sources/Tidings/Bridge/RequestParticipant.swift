@@ -23,17 +23,6 @@ final class RequestParticipant: Sendable {
 }
 
 extension CenterHandle {
-    /// The index of this participant. Reads the entries up to it.
-    var ownIndex: UInt32 {
-        var index: UInt32 = 0
-        var info = tidings_participant_info()
-        while true {
-            let result = tidings_participant(center, index, &info)
-            if result == -ERANGE || result == 0 && info.own { return index }
-            index += 1
-        }
-    }
-
     /// The names that servers of other participants serve. A name that is not UTF-8 is none of Swift's.
     func servedElsewhere() throws(SharedNotificationError) -> [String] {
         var names: [String] = []

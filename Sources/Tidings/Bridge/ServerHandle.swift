@@ -11,8 +11,6 @@ final class ServerHandle: @unchecked Sendable {
     let center: CenterHandle
     private let lock = Lock()
     private var server: OpaquePointer?
-    /// The center's own participant.
-    private let ownIndex: UInt32
 
     struct Request: Sendable {
         var id: UInt64
@@ -45,7 +43,6 @@ final class ServerHandle: @unchecked Sendable {
         }
         self.center = center
         server = opened
-        ownIndex = center.ownIndex
     }
 
     /// Waits for the next request, cancellation or continuation, without a deadline.
@@ -63,7 +60,7 @@ final class ServerHandle: @unchecked Sendable {
                     executable: center.executable(ofParticipant: raw.participant, pid: raw.pid))
                 var envelope = SharedNotificationCenter.RequestEnvelope(caller: poster, isRepeated: raw.again)
                 envelope.isIdempotent = raw.idempotent
-                envelope.isOwn = raw.participant == ownIndex
+                envelope.isOwn = raw.own
                 return .request(
                     Request(
                         id: raw.id, payload: .init(format: .init(rawValue: raw.format), bytes: bytes),

@@ -48,7 +48,7 @@ TEST(the_call_of_a_ticket_is_claimed) {
     CHECK_EQUAL(request.pid, 4711);
     CHECK_EQUAL(request.uid, 23);
     CHECK_EQUAL(request.participant, 1);
-    CHECK(!request.again);
+    CHECK(!request.again && !request.own);
     CHECK_EQUAL(tidings_reply(server, request.id, "reply", 5, NULL), 0);
     CHECK_EQUAL(s->calls[3].state, call_word(5, 1, 0, TIDINGS__CALL_REPLIED));
     CHECK_EQUAL(tidings_reply(server, request.id, "reply", 5, NULL), -ECANCELED);
@@ -309,6 +309,7 @@ TEST(a_reply_that_finds_no_chunk_leaves_the_request_to_a_shorter_one) {
     const uint64_t word = put_call(s, 3, name, center->participant, 0, TIDINGS__CALL_POSTED);
     tidings_request request;
     CHECK_EQUAL(next_after(tidings__ticket(3, word), &request), 0);
+    CHECK(request.own);
     for (uint32_t i = 0; i < s->geometry.chunk_count; i++)
         s->chunk_words[i] = tidings__chunk_word(0, 0, TIDINGS__CHUNK_RETAINED);
     static const uint8_t large[1000];
