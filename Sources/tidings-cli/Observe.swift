@@ -346,30 +346,24 @@ struct Observe: ParsableCommand {
 
     /// - Returns: what ends observing.
     private func observePresence(of center: Center, _ lines: LineOutput) throws -> () -> Void {
-        if origin == .remote { return try observeRemotePresence(of: center, lines) }
-        let changes = try center.presence().register()
-        Terminal.note("observing presence in center \(options.center)")
-        let ended = DispatchSemaphore(value: 0)
-        let task = Task { [format] in
-            for await change in changes {
-                lines.print(Array((format == .json ? PresenceLine.json(change) : PresenceLine.pretty(change)).utf8))
-            }
-            ended.signal()
+        guard origin == .remote else {
+            return try printChanges(
+                of: center.presence(), "presence", format == .json ? PresenceLine.json : PresenceLine.pretty, lines)
         }
-        return {
-            task.cancel()
-            _ = ended.wait(timeout: .now() + .seconds(1))
-        }
+        return try printChanges(
+            of: center.remotePresence(), "presence on other machines",
+            format == .json ? PresenceLine.json : PresenceLine.pretty, lines)
     }
 
-    private func observeRemotePresence(of center: Center, _ lines: LineOutput) throws -> () -> Void {
-        let changes = try center.remotePresence().register()
-        Terminal.note("observing presence on other machines in center \(options.center)")
+    private func printChanges<Change: Sendable>(
+        of sequence: Center.ObservedSequence<Change>, _ what: String, _ line: @escaping @Sendable (Change) -> String,
+        _ lines: LineOutput
+    ) throws -> () -> Void {
+        let changes = try sequence.register()
+        Terminal.note("observing \(what) in center \(options.center)")
         let ended = DispatchSemaphore(value: 0)
-        let task = Task { [format] in
-            for await change in changes {
-                lines.print(Array((format == .json ? PresenceLine.json(change) : PresenceLine.pretty(change)).utf8))
-            }
+        let task = Task {
+            for await change in changes { lines.print(Array(line(change).utf8)) }
             ended.signal()
         }
         return {
