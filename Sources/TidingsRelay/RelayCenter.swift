@@ -187,7 +187,7 @@
         ///
         /// - Parameter lossless: the names and the timeout in milliseconds of links without loss, by their numbers.
         func observe(
-            _ names: ObservedNames, fromOldest: Bool, lossless: [(link: Int, names: NameList, timeout: UInt64)] = []
+            _ names: ObservedNames, fromOldest: Bool, lossless: [(link: Int, names: NameList, timeout: UInt64)]
         ) throws(RelayError) -> UInt64 {
             tidings_observer_close(observer)
             observer = nil

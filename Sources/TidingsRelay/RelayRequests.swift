@@ -3,7 +3,7 @@
 
 #if Relay
     internal import Dispatch
-    internal import Synchronization
+    internal import NIOConcurrencyHelpers
     internal import Tidings
     internal import TidingsLink
 
@@ -333,26 +333,25 @@
 
     /// A call of this center that a link carries. Its handler waits for one answer at a time.
     private final class ForwardedCall: Sendable {
-        private struct State: @unchecked Sendable {
-            // Sendable: within the lock alone.
+        private struct State {
             var number: (UInt64, Int)?
             var waiting: UnsafeContinuation<Answer, Never>?
             var early: Answer?
             var isCancelled = false
         }
-        private let state = Mutex(State())
+        private let state = NIOLockedValueBox(State())
 
         /// Its number in the core, and the core's epoch.
-        var number: (UInt64, Int)? { state.withLock { $0.number } }
-        var isCancelled: Bool { state.withLock { $0.isCancelled } }
+        var number: (UInt64, Int)? { state.withLockedValue { $0.number } }
+        var isCancelled: Bool { state.withLockedValue { $0.isCancelled } }
 
-        func made(_ number: UInt64, _ epoch: Int) { state.withLock { $0.number = (number, epoch) } }
+        func made(_ number: UInt64, _ epoch: Int) { state.withLockedValue { $0.number = (number, epoch) } }
 
         /// Begins, and waits for the answer.
         func answer(_ begin: @Sendable () -> Void) async -> Answer {
             begin()
             return await withUnsafeContinuation { continuation in
-                let early = state.withLock { (state) -> Answer? in
+                let early = state.withLockedValue { (state) -> Answer? in
                     if state.isCancelled { return .serverEnded }
                     defer { state.early = nil }
                     if state.early == nil { state.waiting = continuation }
@@ -363,7 +362,7 @@
         }
 
         func deliver(_ answer: Answer) {
-            let waiting = state.withLock { (state) -> UnsafeContinuation<Answer, Never>? in
+            let waiting = state.withLockedValue { (state) -> UnsafeContinuation<Answer, Never>? in
                 defer { state.waiting = nil }
                 if state.waiting == nil { state.early = answer }
                 return state.waiting
@@ -372,7 +371,7 @@
         }
 
         func cancel() {
-            let waiting = state.withLock { (state) -> UnsafeContinuation<Answer, Never>? in
+            let waiting = state.withLockedValue { (state) -> UnsafeContinuation<Answer, Never>? in
                 state.isCancelled = true
                 defer { state.waiting = nil }
                 return state.waiting
@@ -383,18 +382,17 @@
 
     /// A call of another machine that a task makes here.
     private final class AnsweredCall: Sendable {
-        private struct State: @unchecked Sendable {
-            // Sendable: within the lock alone.
+        private struct State {
             var task: Task<Void, Never>?
             var isNextWanted = false
             var isCancelled = false
             var waiting: UnsafeContinuation<Bool, Never>?
         }
-        private let state = Mutex(State())
+        private let state = NIOLockedValueBox(State())
 
         func start(_ body: @escaping @Sendable () async -> Void) {
             let task = Task.detached { await body() }
-            let isLate = state.withLock {
+            let isLate = state.withLockedValue {
                 $0.task = task
                 return $0.isCancelled
             }
@@ -404,7 +402,7 @@
         /// Waits until the caller wants the next part. False: it does not wait any more.
         func isWanted() async -> Bool {
             await withUnsafeContinuation { continuation in
-                let now = state.withLock { (state) -> Bool? in
+                let now = state.withLockedValue { (state) -> Bool? in
                     if state.isCancelled { return false }
                     defer { state.isNextWanted = false }
                     if state.isNextWanted { return true }
@@ -419,11 +417,11 @@
 
         func cancel() {
             wake(false) { $0.isCancelled = true }
-            state.withLock { $0.task }?.cancel()
+            state.withLockedValue { $0.task }?.cancel()
         }
 
         private func wake(_ isWanted: Bool, _ change: (inout State) -> Void) {
-            let continuation = state.withLock { (state) -> UnsafeContinuation<Bool, Never>? in
+            let continuation = state.withLockedValue { (state) -> UnsafeContinuation<Bool, Never>? in
                 if state.waiting == nil || !isWanted { change(&state) }
                 defer { state.waiting = nil }
                 return state.waiting
