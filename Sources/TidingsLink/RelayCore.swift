@@ -280,7 +280,8 @@ package struct RelayCore: Sendable {
         return (cursor.reduced(by: links[link].scanned), links[link].unhandled)
     }
 
-    /// Everything before this position was handled by the peer, or is not for it. It never goes back.
+    /// Everything before this position was handled by the peer, or is not for it. It can go back: what was not for
+    /// the peer counts only while nothing that was sent waits.
     package func acknowledged(onLink link: Int) -> UInt64 {
         guard links[link].isEstablished, links[link].peerRound != 0, links[link].owed == 0,
             links[link].sent.isEmpty

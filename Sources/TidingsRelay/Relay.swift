@@ -38,7 +38,8 @@
     ///   meanwhile.
     ///
     /// The center has these retained values of the relay: `tidings.relay.links` (``State``, at most once a second, and
-    /// only if it changed), `tidings.relay.origins`, and `tidings.relay.checkpoint`.
+    /// only if it changed), `tidings.relay.origins`, `tidings.relay.checkpoint`, and `tidings.relay.presence` if a link
+    /// has ``Link/shows``.
     public final class Relay: Service {
         private let center: SharedNotificationCenter
         private let logger: Logger

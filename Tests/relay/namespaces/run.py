@@ -22,8 +22,8 @@ a last notification, and each agent's accounts are compared with what the origin
     received + lost = counted = posted, for each name at each host; nothing twice; nothing out of order;
     each gap in the counts was told with the notification behind it
 
-Each process has a CLOCK_REALTIME that is up to an hour before or behind the machine's (clock.c). A process that replaces
-another one has another clock.
+Unless --clocks is 0, each process has a CLOCK_REALTIME that is up to an hour before or behind the machine's (clock.c).
+A process that replaces another one has another clock.
 """
 import argparse
 import atexit
@@ -449,7 +449,7 @@ def main():
     parser.add_argument("--seed", type=int, default=20261128)
     parser.add_argument("--slots", type=int, default=4096, help="of each center's ring")
     parser.add_argument("--fault", choices=["", "drop", "twice", "swap"], default="", help=argparse.SUPPRESS)
-    parser.add_argument("--clocks", type=int, default=1)
+    parser.add_argument("--clocks", type=int, choices=[0, 1], default=1, help="0: all clocks are right")
     parser.add_argument("--self-test", action="store_true", help="agents that err must be found")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
