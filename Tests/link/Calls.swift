@@ -4,14 +4,7 @@
     import TidingsLink
 #endif
 
-struct CallSchedule {
-    struct End { var center: Int, link: Int }
-    struct Wire {
-        var ends: [End]
-        var isUp = false
-        var frames: [[Frame]] = [[], []]
-    }
-
+struct CallSchedule: Wired {
     /// A call that a program has made, and what it knows of it.
     struct Call {
         var center: Int
@@ -165,20 +158,6 @@ struct CallSchedule {
         for wire in wires.indices {
             for (at, end) in wires[wire].ends.enumerated() where end.center == number { wires[wire].frames[at] = [] }
         }
-    }
-
-    mutating func connect(_ wire: Int) {
-        wires[wire].isUp = true
-        for end in wires[wire].ends where relays[end.center] != nil {
-            sessions += 1
-            relays[end.center]!.connected(end.link, session: sessions)
-        }
-    }
-
-    mutating func disconnect(_ wire: Int) {
-        wires[wire].isUp = false
-        for end in wires[wire].ends { relays[end.center]?.disconnected(end.link) }
-        for at in 0..<2 where random.chance(70) { wires[wire].frames[at] = [] }
     }
 
     mutating func run(_ number: Int, most: Int, isCalm: Bool = false) throws {

@@ -8,19 +8,45 @@ struct Failure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-struct Schedule {
-    enum Topology: Int, CaseIterable { case pair, triangle, star, ringOfFive, twoLinks, itself, line }
+/// One end of a link: a link of a relay.
+struct End { var center: Int, link: Int }
+struct Wire {
+    var ends: [End]
+    var isUp = false
+    /// On the way to end 0 and to end 1.
+    var frames: [[Frame]] = [[], []]
+    /// How many frames each end has sent since the links came to rest.
+    var idle = [0, 0]
+}
 
-    /// One end of a link: a link of a relay.
-    struct End { var center: Int, link: Int }
-    struct Wire {
-        var ends: [End]
-        var isUp = false
-        /// On the way to end 0 and to end 1.
-        var frames: [[Frame]] = [[], []]
-        /// How many frames each end has sent since the links came to rest.
-        var idle = [0, 0]
+/// Relays, and the wires between them.
+protocol Wired {
+    var relays: [RelayCore?] { get set }
+    var wires: [Wire] { get set }
+    /// How many there were.
+    var sessions: UInt64 { get set }
+    var random: Random { get set }
+}
+
+extension Wired {
+    mutating func connect(_ wire: Int) {
+        wires[wire].isUp = true
+        for end in wires[wire].ends where relays[end.center] != nil {
+            sessions += 1
+            relays[end.center]!.connected(end.link, session: sessions)
+        }
     }
+
+    mutating func disconnect(_ wire: Int) {
+        wires[wire].isUp = false
+        for end in wires[wire].ends { relays[end.center]?.disconnected(end.link) }
+        // Some frames arrive in the next connection: from a server that had them, or by another route.
+        for at in 0..<2 where random.chance(70) { wires[wire].frames[at] = [] }
+    }
+}
+
+struct Schedule: Wired {
+    enum Topology: Int, CaseIterable { case pair, triangle, star, ringOfFive, twoLinks, itself, line }
 
     /// Which post a content came from.
     struct Stamp: Equatable {
@@ -210,21 +236,6 @@ struct Schedule {
 
     func clock(_ number: Int) -> UInt64 {
         UInt64(clamping: Int64(1_000_000_000_000) + Int64(time) * 1_000_000 + skew[number])
-    }
-
-    mutating func connect(_ wire: Int) {
-        wires[wire].isUp = true
-        for end in wires[wire].ends where relays[end.center] != nil {
-            sessions += 1
-            relays[end.center]!.connected(end.link, session: sessions)
-        }
-    }
-
-    mutating func disconnect(_ wire: Int) {
-        wires[wire].isUp = false
-        for end in wires[wire].ends { relays[end.center]?.disconnected(end.link) }
-        // Some frames arrive in the next connection: from a server that had them, or by another route.
-        for at in 0..<2 where random.chance(70) { wires[wire].frames[at] = [] }
     }
 
     // MARK: - Steps
