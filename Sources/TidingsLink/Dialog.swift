@@ -10,7 +10,7 @@ package enum Answer: Hashable, Sendable {
     /// No server has received the request.
     case noServer
 
-    var isLast: Bool {
+    package var isLast: Bool {
         if case .part = self { return false }
         return true
     }

@@ -80,7 +80,7 @@
                 }
             case .answer(let call, let answer):
                 guard let forwarded = calls[call] else { return }
-                if !answer.isPart { calls[call] = nil }
+                if answer.isLast { calls[call] = nil }
                 forwarded.deliver(answer)
             case .request(let id, _, let request): begin(request, id)
             case .cancel(let id):
@@ -291,7 +291,7 @@
                     self.onCore { core in
                         guard epoch == self.epoch else { return }
                         let sent = Self.sent(answer)
-                        if !sent.isPart { self.tasks[id] = nil }
+                        if sent.isLast { self.tasks[id] = nil }
                         core.answer(sent, to: id)
                     }
                 }
@@ -321,13 +321,6 @@
             case .serverEnded: .serverEnded
             case .noServer: .noServer
             }
-        }
-    }
-
-    extension Answer {
-        fileprivate var isPart: Bool {
-            if case .part = self { return true }
-            return false
         }
     }
 

@@ -513,6 +513,7 @@ def scene_requests():
     # A server of the own center goes first.
     own = serve(a, "com.example.render", "echo 7")
     wait_until(lambda: request(a, "com.example.render").stdout.strip() == "7")
+    # The relay looks at the served names ten times a second. What it must not do is no event.
     time.sleep(0.5)
     expect(all(request(a, "com.example.render").stdout.strip() == "7" for _ in range(5)), "not the own server")
     own.process.kill()
