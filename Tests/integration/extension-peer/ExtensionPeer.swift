@@ -205,6 +205,8 @@ struct ExtensionPeer: TidingsExtension {
             // A process that is no member of the group has the hand-shake's socket and both centers.
             _ = try spawn(["sleep", "1000"], keeping: try descriptors())
             if CommandLine.arguments.contains("neverReady") { exit(0) }
+            // The first timer of a process takes descriptors of libdispatch, which traps if there are none.
+            try await Task.sleep(for: .nanoseconds(1))
             var kept: [Int32] = []
             while true {
                 let descriptor = dup(STDIN_FILENO)
