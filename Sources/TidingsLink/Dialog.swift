@@ -109,7 +109,7 @@ struct Dialog: Sendable {
     private(set) var lastSent: UInt64 = 0
 
     /// How many messages were taken, and when the peer is told; .max: it knows.
-    private var taken: UInt64 = 0
+    private(set) var taken: UInt64 = 0
     private var acknowledgeAt = UInt64.max
     private var unacknowledgedBytes = 0
 
@@ -192,7 +192,11 @@ struct Dialog: Sendable {
         isHeard = true
         helloAt = .max
         // A peer can't have taken what was not sent.
-        let done = min(frame.taken, lastSent)
+        #if MUTANT_TAKEN_TRUSTED  // Found by: fuzz link
+            let done = isMutant("TAKEN_TRUSTED") ? frame.taken : min(frame.taken, lastSent)
+        #else
+            let done = min(frame.taken, lastSent)
+        #endif
         if done >= first {
             let count = Int(done - first) + 1
             let bytes = outbox[..<count].reduce(0) { $0 + $1.size }

@@ -58,6 +58,9 @@ package struct FrameJoiner: Sendable {
             self.number = number
             next = 0
             bytes = []
+            #if MUTANT_PART_COUNT_TRUSTED  // Found by: fuzz link
+                if isMutant("PART_COUNT_TRUSTED") { bytes.reserveCapacity(count * part.count) }
+            #endif
         }
         guard number == self.number, index == next, index < count,
             bytes.count + part.count - FrameSplitter.header <= limit

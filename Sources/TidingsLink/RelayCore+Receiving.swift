@@ -55,8 +55,14 @@ extension RelayCore {
         let number = Int(item.slot)
         let definition = links[link].inbox.withFirst { $0.frame.definitions[Int(item.definition)] }
         var slot = Link.ReceivedSlot(base: definition.base, unsure: definition.unsure)
-        if links[link].configuration.accepts.matches(definition.name),
-            let origin = originNumber(of: definition.origin, link), let name = nameNumber(of: definition.name, link)
+        #if MUTANT_DEFINED_NAME_UNCHECKED  // Found by: fuzz link
+            let isAccepted =
+                isMutant("DEFINED_NAME_UNCHECKED") || links[link].configuration.accepts.matches(definition.name)
+        #else
+            let isAccepted = links[link].configuration.accepts.matches(definition.name)
+        #endif
+        if isAccepted, let origin = originNumber(of: definition.origin, link),
+            let name = nameNumber(of: definition.name, link)
         {
             slot.origin = origin
             slot.name = name

@@ -200,7 +200,12 @@ package struct RelayCore: Sendable {
         }
         guard origins.count < limits.origins else { return nil }
         if let link {
-            guard links[link].originsBegun < limits.origins / links.count else { return nil }
+            #if MUTANT_ORIGIN_SHARE_UNCHECKED  // Found by: fuzz link
+                let share = isMutant("ORIGIN_SHARE_UNCHECKED") ? Int.max : limits.origins / links.count
+            #else
+                let share = limits.origins / links.count
+            #endif
+            guard links[link].originsBegun < share else { return nil }
             links[link].originsBegun += 1
         }
         originNumbers[origin.incarnation] = origins.count

@@ -17,18 +17,18 @@ while [[ $# -gt 0 ]]; do
     case $1 in
         [A-Z]*_*) if [[ -f $1 ]]; then case=$(readlink -f "$1"); else chosen+=("$1"); fi ;;
         --ci | --quick | --full | --replay | --self-test | --self-test-cold) tier=${1#--} ;;
-        image | opening | names | decoder | swift) targets+=("$1") ;;
+        image | opening | names | decoder | swift | link) targets+=("$1") ;;
         *)
             if [[ ! -f $1 ]]; then
                 echo "usage: run.sh [--ci|--quick|--full|--replay [FILE]|--self-test|--self-test-cold]" \
-                    "[image|opening|names|decoder|swift]… [MUTANT]…" >&2
+                    "[image|opening|names|decoder|swift|link]… [MUTANT]…" >&2
                 exit 64
             fi
             case=$(readlink -f "$1") ;;
     esac
     shift
 done
-[[ ${#targets[@]} -gt 0 ]] || targets=(image opening names decoder swift)
+[[ ${#targets[@]} -gt 0 ]] || targets=(image opening names decoder swift link)
 
 # The mutants are in the sources. The first `#if` of each names the target that finds it. Prints "TARGET MUTANT" lines.
 mutants_of() { # mutants_of TARGET…
@@ -83,7 +83,7 @@ link_core() { # link_core TARGET PROGRAM OBJECT…: the core's objects
     clang "${flags[@]}" -fuse-ld=lld -fsanitize=fuzzer "${own[@]/#/$build/harness/}" "${@:3}" "${wrapped[@]/#/-Wl,--wrap=}" -lpthread -o "$2"
 }
 
-# The targets over Swift, products of one package: their names here, and there.
+# Targets over Swift, products of one package: their names here, and there.
 declare -A products=([decoder]=decoder [swift]=surface)
 
 build_swift() { # build_swift SCRATCH FLAG…: where to build, and more flags
@@ -101,21 +101,37 @@ build_swift() { # build_swift SCRATCH FLAG…: where to build, and more flags
     done
 }
 
-# One build has all mutants in Swift; each acts only if TIDINGS_MUTANT names it. A build for each would take minutes.
-build_mutant_swift() {
-    local name defines=(-Xswiftc -DMUTANTS)
-    while read -r _ name; do defines+=(-Xswiftc "-DMUTANT_$name"); done < <(mutants_of "${!products[@]}")
-    build_swift mutants-package "${defines[@]}"
+# The target `link` is one module: the link core needs no other one.
+build_link() { # build_link FLAG…
+    if ! swiftc -O -wmo -swift-version 6 -parse-as-library -package-name tidings -module-name linkfuzz -gline-tables-only \
+        -sanitize=fuzzer,address -sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp "$@" \
+        "$root"/Sources/TidingsLink/*.swift "$root/Sources/TidingsCoding/Mutants.swift" "$root/Tests/link/Center.swift" \
+        "$here"/Link/*.swift -o "$build/link" >"$work/build-link" 2>&1; then
+        grep -v 'ld.gold: warning' "$work/build-link"
+        return 1
+    fi
 }
 
-over_swift() { [[ -n ${products[$1]:-} ]]; }
+# One build has all mutants in Swift; each acts only if TIDINGS_MUTANT names it. A build for each would take minutes.
+build_targets() { # build_targets TARGET…: those in Swift
+    local name defines=() flags=() scratch=decoder-package
+    if [[ $tier == self-test* || $tier == ci ]]; then
+        scratch=mutants-package defines=(-DMUTANTS)
+        while read -r _ name; do defines+=("-DMUTANT_$name"); done < <(mutants_of "${!products[@]}" link)
+    fi
+    if [[ " $* " == *" link "* ]]; then build_link "${defines[@]}"; fi
+    for name in "${defines[@]}"; do flags+=(-Xswiftc "$name"); done
+    if [[ "$*" != link ]]; then build_swift "$scratch" "${flags[@]}"; fi
+}
+
+over_swift() { [[ $1 == link || -n ${products[$1]:-} ]]; }
 
 core=() swift=()
 for target in "${targets[@]}"; do if over_swift "$target"; then swift+=("$target"); else core+=("$target"); fi; done
 # Swift compiles a module on one processor. What needs the core alone begins meanwhile.
 building=
 if [[ ${#swift[@]} -gt 0 ]]; then
-    if [[ $tier == self-test* || $tier == ci ]]; then build_mutant_swift & else build_swift decoder-package & fi
+    build_targets "${swift[@]}" &
     building=$!
 fi
 if [[ ${#core[@]} -gt 0 ]]; then build_core "${core[@]}"; fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the seeds: `seeds.py DIRECTORY` makes DIRECTORY/image, /opening, /names (programs as Core/script.c reads them) /decoder (CBOR) and /swift
-(scripts)."""
+"""Writes the seeds: `seeds.py DIRECTORY` makes DIRECTORY/image, /opening, /names (programs as Core/script.c reads them) /decoder (CBOR), /swift
+(scripts) and /link (frames, parts, checkpoints, scripts)."""
 import pathlib
 import random
 import sys
@@ -126,9 +126,99 @@ def surface(r, steps):
     return out
 
 
+def leb(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + leb(n >> 7)
+
+
+def link_text(r):
+    it = r.choice(["", "a", "a.1", "b.1", "tidings.a", "äöü", "x" * 255]).encode()
+    return leb(len(it)) + it
+
+
+def link_origin(r):
+    return r.randrange(8).to_bytes(8, "little") + link_text(r) + link_text(r)
+
+
+def link_number(r):
+    return leb(r.choice([0, 1, 2, r.randrange(200), (1 << 62) - 1, 1 << 62, r.getrandbits(63)]))
+
+
+def frame(r):
+    """A frame (Sources/TidingsLink/FrameCoding.swift, ItemCoding.swift)."""
+    def many(make):
+        count = r.randrange(4)
+        return leb(count) + b"".join(make() for _ in range(count))
+
+    def numbers(count):
+        return b"".join(link_number(r) for _ in range(count))
+
+    def mark():
+        return link_origin(r) + link_text(r) + numbers(4)
+
+    def version():
+        return r.choice([b"\0", b"\1" + numbers(2) + b"\0"])
+
+    def payload():
+        return leb(3) + r.randbytes(3)
+
+    def item():
+        flags = r.randrange(32)
+        return bytes([flags]) + leb(0) + (b"" if flags & 2 else leb(r.randrange(4))) + \
+            (link_origin(r) + link_text(r) + numbers(2) if flags & 1 else b"") + (b"" if flags & 16 else numbers(1)) + numbers(1) + \
+            (r.randrange(1 << 60).to_bytes(8, "little") if flags & 4 else b"") + r.randbytes(17) + b"\2" + leb(3) + b"s1" + r.randbytes(3)
+
+    def message():
+        kind = r.randrange(1, 12)
+        person = leb(r.randrange(9)) + numbers(2) + link_text(r) + link_text(r)
+        after = {1: lambda: many(lambda: link_text(r)), 2: lambda: numbers(1) + link_text(r) + b"\1\1" + payload(), 5: lambda: numbers(1) + leb(9) + b"\1" + payload(), 6: lambda: numbers(1) + leb(9) + b"\1" + payload(), 9: lambda: leb(1) + person, 10: lambda: person, 11: lambda: numbers(1) + b"\1"}
+        return bytes([kind]) + after.get(kind, lambda: numbers(1))()
+
+    kind = r.randrange(1, 10)
+    count = r.randrange(1, 5)
+    body = {
+        1: lambda: leb(1) + link_text(r) + link_origin(r) + numbers(1) + b"".join(many(lambda: link_text(r)) for _ in range(4)),
+        2: lambda: leb(1) + numbers(2) + leb(1) + numbers(3),
+        3: lambda: bytes(4) + r.randrange(9).to_bytes(8, "little") + count.to_bytes(4, "little") + b"".join(item() for _ in range(count)),
+        4: lambda: leb(1) + b"\1" + numbers(1),
+        5: lambda: leb(1) + many(lambda: mark() + version()) + numbers(3),
+        6: lambda: leb(1) + many(lambda: link_text(r)),
+        7: lambda: leb(1) + numbers(1) + mark() + version() + b"\0" + link_text(r) + b"\1" + leb(1) + leb(1) + r.randbytes(8) + payload(),
+        8: lambda: leb(1),
+        9: lambda: numbers(2) + b"\1" + numbers(2) + many(message),
+    }[kind]()
+    return b"\xa7" + bytes([2]) + bytes(7) + bytes([1]) + bytes(7) + bytes([kind]) + body
+
+
+def link(r, n):
+    """The first byte says what the others are (Link/Target.swift)."""
+    if n % 4 == 0:
+        return b"\0" + frame(r)
+    if n % 16 == 1:
+        parts = [b"\xa8" + (1).to_bytes(8, "little") + i.to_bytes(4, "little") + (2).to_bytes(4, "little") + r.randbytes(9) for i in range(2)]
+        return bytes([32]) + b"".join(bytes([len(it)]) + it for it in parts)
+    if n % 16 == 5:
+        account = leb(3) + b"a.1" + b"".join(link_number(r) for _ in range(8))
+        return bytes([48, 1, 0xC1]) + leb(9) + leb(0) + leb(1) + leb(1) + link_text(r) + link_text(r) + leb(1) + account + leb(1) + b"\3a.1" + \
+            leb(5) + leb(1) + leb(3) + leb(0) + leb(2) + leb(1) + leb(1) + b"\1L" + leb(2) + leb(4) + leb(0)
+    if n % 16 == 9:
+        # Items define slots and are refused; then items of these slots. An 8 is a small number wherever it is read.
+        count = r.randrange(1, 7)
+        define = b"".join(bytes([17, i, 5, i, 0, 0, 0, 0, 0]) for i in range(count))
+        use = b"".join(bytes([16, i, r.randrange(3), 0, 0]) for i in range(count))
+        return bytes([r.choice([66, 70])]) + bytes([8] * r.randrange(6, 16)) + bytes([48, 0, 0, count]) + define + bytes([18]) + \
+            bytes([8] * r.randrange(4)) + bytes([48, 0, 0, count]) + use + bytes([18])
+    if n % 16 == 13:
+        # Messages that come again and again: requests with their cancellations, lists, participants.
+        messages = r.sample([bytes([5, 1, 3, 0, 0]), bytes([5, 2]), bytes([5, 0, 2, 1, 2]), bytes([5, 0, 1, 3]), bytes([5, 6, 2, 0, 0]), bytes([5, 7, 2, 1])], 2)
+        return bytes([66]) + bytes([8] * r.randrange(6, 16)) + bytes([r.choice([46, 47]), 1, 2]) + b"".join(messages) + bytes([r.randrange(32), r.randrange(32)])
+    # A script: a byte, then steps (Link/Session.swift). In most, both links have peers.
+    steps = b"".join(bytes([r.choice([r.randrange(64), r.randrange(48, 64), 2 * r.choice([6, 9, 11, 13])])]) + r.randbytes(r.randrange(24)) for _ in range(2 + n % 24))
+    return bytes([r.choice([66, 66, 67, 64])]) + steps
+
+
 def main():
     directory, r = pathlib.Path(sys.argv[1]), random.Random(3)
-    for target, make in (("image", lambda n: program(r, 2 + n % 40)), ("opening", lambda n: opening(r, n % 25)), ("names", lambda n: names(r)), ("decoder", lambda n: nested(r) if n % 10 == 0 else item(r)), ("swift", lambda n: surface(r, 2 + n % 24))):
+    for target, make in (("image", lambda n: program(r, 2 + n % 40)), ("opening", lambda n: opening(r, n % 25)), ("names", lambda n: names(r)), ("decoder", lambda n: nested(r) if n % 10 == 0 else item(r)), ("swift", lambda n: surface(r, 2 + n % 24)), ("link", lambda n: link(r, n))):
         (directory / target).mkdir(parents=True, exist_ok=True)
         for n in range(1000 if target == "names" else 60 if target == "swift" else 200):
             (directory / target / f"seed{n:03}").write_bytes(make(n))
