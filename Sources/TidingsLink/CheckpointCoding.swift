@@ -90,7 +90,7 @@ package enum CheckpointCoding {
         for _ in 0..<(try input.count()) {
             places.append(
                 Checkpoint.LinkPlace(
-                    link: try input.text(), incarnation: try input.number(), place: try input.bounded()))
+                    link: try input.text(), incarnation: try input.number(), place: try input.place()))
         }
         var uncertain: [String] = []
         for _ in 0..<(try input.count()) { uncertain.append(try input.text()) }
@@ -155,6 +155,16 @@ private struct ByteInput {
     mutating func bounded() throws -> UInt64 {
         let number = try number()
         guard number < LinkLimits.number else { throw Fault() }
+        return number
+    }
+
+    /// A place behind the last item that a peer can have is the bound itself.
+    mutating func place() throws -> UInt64 {
+        #if MUTANT_CHECKPOINT_PLACE_REFUSED  // Found by: fuzz link
+            if isMutant("CHECKPOINT_PLACE_REFUSED") { return try bounded() }
+        #endif
+        let number = try number()
+        guard number <= LinkLimits.number else { throw Fault() }
         return number
     }
 
