@@ -67,7 +67,6 @@ extension RelayCore {
             slot.origin = origin
             slot.name = name
             slot.account = accounts.number(origin: origin, name: name) ?? -1
-            if slot.account < 0, accounts.count >= limits.accounts { slot.name = -1 }
         }
         while links[link].table.count <= number { links[link].table.append(Link.ReceivedSlot()) }
         links[link].table[number] = slot
@@ -90,6 +89,16 @@ extension RelayCore {
         if slot.account < 0, let account = accounts.number(origin: slot.origin, name: slot.name) {
             slot.account = account
             links[link].table[Int(item.slot)].account = account
+        }
+        // Many slots can be defined while there is room for one account (invariant T3).
+        #if MUTANT_ACCOUNTS_UNCHECKED  // Found by: fuzz link
+            let most = isMutant("ACCOUNTS_UNCHECKED") ? Int.max : limits.accounts
+        #else
+            let most = limits.accounts
+        #endif
+        guard slot.account >= 0 || accounts.count < most else {
+            links[link].figures.refused += 1
+            return nil
         }
         if !origins[slot.origin].isKnown(in: group) { origins[slot.origin].setKnown(in: group) }
         // Invariant A4: an unknown account is owed from the sender's base on.
