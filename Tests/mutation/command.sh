@@ -42,20 +42,25 @@ attempt() { # attempt MUTANT TEST: a test that waits for what the mutant does no
     # A test that ends with a fault of the process records nothing.
     grep -Eq 'recorded an issue' "$work/$1.report" || [[ $status -ge 124 ]] || { cat "$work/$1.report"; return 1; }
 }
-failed=0 jobs=() tests=()
+failed=() attempted=() tests=()
 for line in "${mutants[@]}"; do
     read -r mutant test <<<"$line"
     tests+=("$test")
     if [[ $# -gt 0 && " $* " != *" $mutant "* ]]; then continue; fi
-    attempt "$mutant" "$test" &
-    jobs+=($!)
-    while [[ $(jobs -rp | wc -l) -ge 2 ]]; do wait -n || true; done
+    attempted+=("$mutant")
+    # Into a file: the shell keeps the status of an ended process by its number, which a busy machine gives out anew.
+    { attempt "$mutant" "$test" && status=0 || status=$?; echo "$status" >"$work/$mutant.status"; } &
+    while [[ $(jobs -rp | wc -l) -ge 4 ]]; do wait -n || true; done
 done
-for job in "${jobs[@]}"; do wait "$job" || failed=1; done
+wait
+for mutant in "${attempted[@]}"; do
+    status=$(cat "$work/$mutant.status" 2>/dev/null || echo none)
+    if [[ $status != 0 ]]; then failed+=("$mutant (status $status)"); fi
+done
 # Without a mutant, the same build passes: what was found is the mutant, and not the build.
 if [[ $# -eq 0 ]]; then
     filter=$(printf '|/%s\\(' "${tests[@]}")
-    "$work/tidingsPackageTests.xctest" --testing-library swift-testing --filter "${filter:1}" >"$work/report" 2>&1 || { cat "$work/report"; failed=1; }
+    "$work/tidingsPackageTests.xctest" --testing-library swift-testing --filter "${filter:1}" >"$work/report" 2>&1 || { failed+=("no mutant (status $?)"); cat "$work/report"; }
 fi
-echo "${#jobs[@]} mutants, $SECONDS s"
-exit "$failed"
+echo "${#attempted[@]} mutants, $SECONDS s"
+if [[ ${#failed[@]} -gt 0 ]]; then printf 'failed: %s\n' "${failed[@]}"; exit 1; fi
