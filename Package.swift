@@ -393,41 +393,47 @@ if Context.environment["SPI_GENERATE_DOCS"] != nil {
     package.traits.insert(.default(enabledTraits: ["Macros", "GRDB", "Service"]))
 }
 
+/// Leaves these targets and what they need, so that a step of `.ci/run` builds nothing else.
+@MainActor func keep(_ names: Set<String>) {
+    var needed: Set<String> = []
+    var found = names
+    while !found.isEmpty {
+        needed.formUnion(found)
+        let dependencies = package.targets.filter { found.contains($0.name) }.flatMap(\.dependencies)
+        found = Set(
+            dependencies.compactMap { dependency in
+                switch dependency {
+                case .targetItem(let name, _), .byNameItem(let name, _): name
+                default: nil
+                }
+            }
+        ).subtracting(needed)
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products.removeAll { !needed.contains($0.name) }
+}
+
 // For `.ci/run macros`. SwiftPM builds the package of a macro's tests a second time, for the compiler's side. So these
 // tests are built alone (`tests`). The library with the macros and the tests that use them is built alone as well
 // (`library`).
-if let part = Context.environment["TIDINGS_MACROS_ALONE"] {
-    let needed: Set =
-        part == "tests"
-        ? ["TidingsMacros", "TidingsMacrosTests"]
-        : [
-            "CTidings", "TidingsCoding", "Tidings", "TidingsAdministration", "TidingsDistributed", "TidingsFoundation",
-            "CTidingsExtensions", "TidingsExtensions", "TidingsTesting", "TidingsNotify", "TidingsMacros", "TestActors",
-            "TestPeer", "NotifyPeer", "ChildProcesses", "TidingsTests",
-        ]
-    package.targets.removeAll { !needed.contains($0.name) }
-    package.products.removeAll { !needed.contains($0.name) }
+switch Context.environment["TIDINGS_MACROS_ALONE"] {
+case "tests": keep(["TidingsMacrosTests"])
+case "library":
+    keep(["TidingsExtensions", "TidingsMacros", "TidingsTesting", "TidingsTests"])
     package.targets.first { $0.name == "TidingsTests" }?.sources = ["Macros", "Support"]
+default: break
 }
 
-// For `.ci/run grdb`: what the tests of TidingsGRDB need, alone.
-if Context.environment["TIDINGS_GRDB_ALONE"] != nil {
-    let needed: Set = [
-        "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "CTidingsGRDB", "TidingsGRDB", "ChildProcesses",
-        "GRDBPeer", "GRDBFigures", "TidingsGRDBTests",
-    ]
-    package.targets.removeAll { !needed.contains($0.name) }
-    package.products.removeAll { !needed.contains($0.name) }
+// For `.ci/run test-tsan test-asan`: these tests, separated by spaces.
+if let tests = Context.environment["TIDINGS_TESTS_ALONE"] {
+    keep(Set(tests.split(separator: " ").map(String.init)))
 }
 
-// For `.ci/run service link relay`: what the tests of TidingsService, the relay, its command and its transports need.
+// For `.ci/run grdb`.
+if Context.environment["TIDINGS_GRDB_ALONE"] != nil { keep(["GRDBFigures", "TidingsGRDBTests"]) }
+
+// For `.ci/run service link relay`.
 if Context.environment["TIDINGS_SERVICE_ALONE"] != nil {
-    let needed: Set = [
-        "CTidings", "TidingsCoding", "Tidings", "TidingsMacros", "TidingsAdministration", "TidingsFoundation",
-        "TidingsService", "TidingsTesting", "ChildProcesses", "ServicePeer", "TidingsServiceTests",
-        "CTidingsExtensions", "TidingsExtensions", "CTidingsBench", "CTidingsNATS", "TidingsLink", "TidingsRelay",
-        "tidings", "LinkTransports",
-    ]
     // The conformance suite of transports. Here, because it can't be built without the trait.
     package.targets.append(
         .executableTarget(
@@ -441,6 +447,5 @@ if Context.environment["TIDINGS_SERVICE_ALONE"] != nil {
             sources: ["Center.swift", "transports"],
             swiftSettings: swiftSettings
         ))
-    package.targets.removeAll { !needed.contains($0.name) }
-    package.products.removeAll { !needed.contains($0.name) }
+    keep(["LinkTransports", "TidingsServiceTests", "tidings"])
 }
