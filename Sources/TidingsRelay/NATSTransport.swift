@@ -64,6 +64,7 @@
         package init(_ options: NATSOptions, onEvent: @escaping @Sendable (LinkEvent) -> Void) throws(TransportError) {
             self.options = options
             self.onEvent = onEvent
+            LinkSocket.awaitServer(of: options.url) { false }
             let handle = try open(timeout: 0)
             state.withLockedValue { $0.handle = handle }
             startThread { [self] in keepConnected() }
@@ -97,9 +98,10 @@
                 if !isClosing, change.lock(whenValue: 1, timeoutSeconds: pause) { change.unlock(withValue: 0) }
                 if state.withLockedValue({ $0.isClosing }) { break }
                 do throws(TransportError) {
-                    // Short attempts find a network that works again soon; each fourth one is for a slow network.
+                    LinkSocket.awaitServer(of: options.url) { [state] in state.withLockedValue { $0.isClosing } }
+                    // Each fourth attempt is for a slow network.
                     attempts += 1
-                    handle = try open(timeout: attempts % 4 == 0 ? 5000 : 700)
+                    handle = try open(timeout: attempts % 4 == 0 ? 5000 : 1500)
                     attempts = 0
                 } catch {
                     handle = nil

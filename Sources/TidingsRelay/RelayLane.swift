@@ -41,7 +41,8 @@
                         transport.close()
                     } catch {
                         onEvent(.failed(error))
-                        Self.wait(read, 1000)
+                        // A server that refuses this relay is not asked as often as one that does not run yet.
+                        Self.wait(read, error.errno == EACCES || error.errno == EINVAL ? 1000 : 200)
                     }
                 }
             }

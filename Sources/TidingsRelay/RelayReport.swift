@@ -129,7 +129,7 @@
         }
 
         func failed(_ lane: RelayLane, _ line: String) {
-            sayOnce(.warning, lane, "\(line); trying again each second")
+            sayOnce(.warning, lane, "\(line); trying again")
         }
 
         func connected(_ lane: RelayLane) {

@@ -26,18 +26,24 @@
         private static let ungreetedMaximum = 64
         private static let ungreetedOfAddressMaximum = 4
         private static let greetingTimeout = TimeAmount.seconds(5)
+        /// Of an attempt to connect: seven are under way.
+        private static let connectTimeout = TimeAmount.seconds(2)
         /// Between two lines about refused connections: every host that reaches the port can cause one.
         private static let refusalInterval = TimeAmount.seconds(10)
         /// A connection that has sent something this recently is alive, and no new one replaces it. A peer sends a beat
         /// each second.
         private static let alive = TimeAmount.seconds(3)
-        private static let greeting = Array("tidings link 1\n".utf8)
+        /// Each side's first bytes, and then the 16 hexadecimal digits of its number and a line feed.
+        private static let greeting = Array("tidings link 1 ".utf8)
+        private static let greetingSize = 32
+        /// The listening side knows its peer again by it.
+        private let number = UInt64.random(in: 0 ... .max)
 
         private let lock = NIOLock()
         private let options: TLSOptions
         private let context: NIOSSLContext
         private let onEvent: @Sendable (LinkEvent) -> Void
-        private let wakeUp: TLSSocket.WakeUp
+        private let wakeUp: LinkSocket.WakeUp
         private let listener: Int32
         /// 1 once the thread has ended.
         private let end = ConditionLock(value: 0)
@@ -50,7 +56,7 @@
 
         private var refusalToldAt: NIODeadline?
         /// Attempts since the last connection, and when the next one begins, or the listener is asked again; `nil`: one
-        /// is under way.
+        /// has been connected.
         private var attempts = 0
         private var attemptAt: NIODeadline?
         /// The last reason that was told, while there is no connection.
@@ -68,8 +74,8 @@
             self.options = options
             self.onEvent = onEvent
             context = try options.context()
-            wakeUp = try TLSSocket.WakeUp()
-            (listener, port) = try options.isListening ? TLSSocket.listen(options) : (-1, options.port)
+            wakeUp = try LinkSocket.WakeUp()
+            (listener, port) = try options.isListening ? LinkSocket.listen(options) : (-1, options.port)
             attemptAt = .now()
             startThread { [self] in run() }
         }
@@ -118,7 +124,7 @@
                 let ready = polled
                 // Names are looked up without the lock.
                 let isDue = !options.isListening && attemptAt.map { $0 <= .now() } == true
-                let addresses = isDue ? TLSSocket.addresses(options) : nil
+                let addresses = isDue ? LinkSocket.addresses(options) : nil
                 let events = lock.withLock { () -> [LinkEvent] in
                     if let addresses { connect(addresses) }
                     if ready.contains(where: { $0.fd == listener && $0.revents != 0 }) { accept() }
@@ -160,31 +166,33 @@
         private func timeout() -> Int32 {
             var next = attemptAt.flatMap { options.isListening && $0 <= .now() ? nil : $0 }
             for deadline in connections.compactMap(\.deadline) { next = min(next ?? deadline, deadline) }
-            guard let next else { return -1 }
-            return Int32(clamping: max(0, (next - .now()).nanoseconds / 1_000_000 + 1))
+            let limit = current == nil ? -1 : LinkSocket.cutInterval
+            guard let next else { return limit }
+            let left = Int32(clamping: max(0, (next - .now()).nanoseconds / 1_000_000 + 1))
+            return limit < 0 ? left : min(limit, left)
         }
 
         /// Connects to the next one of the addresses.
-        private func connect(_ addresses: [TLSSocket.Address]) {
+        private func connect(_ addresses: [LinkSocket.Address]) {
             attemptAt = nil
             attempts += 1
             guard !addresses.isEmpty else { return failed("its address is not known") }
-            // Short attempts find a network that works again soon; every fourth one is long, for a slow network.
-            let timeout: TimeAmount = attempts % 4 == 0 ? .seconds(5) : .milliseconds(700)
-            let socket = TLSSocket.connect(addresses[(attempts - 1) % addresses.count])
+            let socket = LinkSocket.connect(addresses[(attempts - 1) % addresses.count])
             guard socket >= 0 else { return failed(String(cString: strerror(-socket))) }
-            connections.append(TLSConnection(socket, address: options.host, deadline: .now() + timeout))
+            connections.append(TLSConnection(socket, address: options.host, deadline: .now() + Self.connectTimeout))
+            // The kernel sends a lost packet of a new connection again after a second: another attempt begins before.
+            attemptAt = .now() + .milliseconds(LinkSocket.attemptInterval)
         }
 
         private func accept() {
             while true {
-                let socket = TLSSocket.accept(listener)
+                let socket = LinkSocket.accept(listener)
                 guard socket >= 0 else {
                     // For example, this process has no descriptor left. The connection waits in the kernel.
                     if ![EAGAIN, EINTR, ECONNABORTED].contains(-socket) { attemptAt = .now() + .milliseconds(100) }
                     return
                 }
-                let address = TLSSocket.peer(of: socket)?.ipAddress ?? "an unknown address"
+                let address = LinkSocket.peer(of: socket)?.ipAddress ?? "an unknown address"
                 let others = connections.filter { $0 !== current }
                 let ofAddress = others.count { $0.address == address }
                 let isFull = others.count >= Self.ungreetedMaximum || ofAddress >= Self.ungreetedOfAddressMaximum
@@ -199,7 +207,7 @@
         }
 
         private func begin(_ connection: TLSConnection) {
-            let peer = TLSSocket.peer(of: connection.socket)
+            let peer = LinkSocket.peer(of: connection.socket)
             do {
                 if options.isListening {
                     connection.engine = try TLSEngine(NIOSSLServerHandler(context: context), peer)
@@ -218,14 +226,22 @@
         private func advance(_ connection: TLSConnection, _ ready: Int16) {
             if ready != 0, !connection.isOver {
                 if connection.engine == nil {
-                    let code = TLSSocket.error(connection.socket)
+                    let code = LinkSocket.error(connection.socket)
                     guard code == 0 else { return fail(connection, String(cString: strerror(code))) }
                     connection.deadline = .now() + Self.greetingTimeout
+                    // The first connection is enough. If it fails, another one is made.
+                    attemptAt = nil
+                    for other in connections where other !== connection && other.engine == nil { other.close() }
                     begin(connection)
                 } else {
                     _ = connection.flush()
                     read(connection)
                 }
+            }
+            if connection === current, ready == 0,
+                LinkSocket.isCut(connection.socket, since: &connection.unacknowledged)
+            {
+                fail(connection, "the network is cut")
             }
             if let deadline = connection.deadline, deadline <= .now(), !connection.isOver {
                 fail(connection, connection.engine == nil ? "no answer" : "it did not greet as a relay")
@@ -269,16 +285,20 @@
                 #if MUTANT_TRANSPORT_CONNECTED_UNPROVEN  // Found by: transports tls certificates
                     if isMutant("TRANSPORT_CONNECTED_UNPROVEN") { greeted(connection) }
                 #endif
-                guard accepts(connection) else { return fail(connection, "this link has a peer already") }
                 connection.isAccepted = true
-                engine.write(ByteBuffer(bytes: Self.greeting))
+                if !options.isListening { greet(engine) }
             }
             if !connection.isGreeted {
                 let count = connection.plain.readableBytes
                 guard connection.plain.readableBytesView.starts(with: Self.greeting.prefix(count)) else {
                     return fail(connection, "it did not greet as a relay")
                 }
-                guard connection.plain.readSlice(length: Self.greeting.count) != nil else { return }
+                guard let greeting = connection.plain.readBytes(length: Self.greetingSize) else { return }
+                connection.peer = greeting
+                if options.isListening {
+                    guard accepts(connection) else { return fail(connection, "this link has a peer already") }
+                    greet(engine)
+                }
                 greeted(connection)
             }
             while let length = connection.plain.getInteger(at: connection.plain.readerIndex, as: UInt32.self) {
@@ -300,12 +320,22 @@
 
         // MARK: - Connections
 
+        private func greet(_ engine: TLSEngine) {
+            let digits = String(number, radix: 16)
+            let line = String(repeating: "0", count: 16 - digits.utf8.count) + digits + "\n"
+            engine.write(ByteBuffer(bytes: Self.greeting + line.utf8))
+        }
+
         /// True if this side goes on with the connection, whose peer has the right certificate.
         private func accepts(_ connection: TLSConnection) -> Bool {
             #if MUTANT_TRANSPORT_REPLACES_A_LIVE_PEER  // Found by: transports tls third
                 if isMutant("TRANSPORT_REPLACES_A_LIVE_PEER") { return true }
             #endif
             guard let current else { return true }
+            #if MUTANT_TRANSPORT_FORGETS_ITS_PEER  // Found by: transports tls hostile
+                if isMutant("TRANSPORT_FORGETS_ITS_PEER") { return NIODeadline.now() - current.heardAt > Self.alive }
+            #endif
+            if current.peer == connection.peer { return true }
             return NIODeadline.now() - current.heardAt > Self.alive
         }
 
@@ -345,7 +375,8 @@
 
         private func reconnect() {
             if options.isListening { return }
-            attemptAt = .now() + .milliseconds(min(400, 25 << Int64(min(attempts, 8))))
+            let next = NIODeadline.now() + .milliseconds(min(LinkSocket.attemptInterval, 25 << Int64(min(attempts, 8))))
+            attemptAt = min(attemptAt ?? next, next)
         }
 
         /// Each reason once, while there is no connection.
@@ -365,9 +396,13 @@
         /// When it must be connected, or have greeted; `nil`: it has.
         var deadline: NIODeadline?
         var heardAt = NIODeadline.now()
+        /// Since when something has been, at each look.
+        var unacknowledged: NIODeadline?
         var hasSpoken = false
         var isAccepted = false
         var isGreeted = false
+        /// Its greeting.
+        var peer: [UInt8] = []
         private(set) var isOver = false
         /// The bytes of an unfinished message: at most `TLSTransport.largest`, and what one read brought.
         var plain = ByteBuffer()

@@ -28,7 +28,7 @@ struct RelayCommand: ParsableCommand {
                           "in": ["com.example.*"], "retained": true, "credentials": "/etc/tidings/tokyo.creds",
                           "tls-ca": "/etc/tidings/ca.pem", "rate": 10000}]}
 
-            A center has one relay. A relay that cannot reach its server tries again each second. Standard error \
+            A center has one relay. A relay that cannot reach its server tries again until it can. Standard error \
             reports when a link connects, and why it does not; "tidings stat" shows the links. SIGINT (Control-C) and \
             SIGTERM end the command with status 0. If the center is removed, the command ends with status 1.
 

@@ -739,7 +739,7 @@ def scene_bad():
     late = Server()
     late.kill()
     a.link(late)
-    a.relay.says("link default: can't connect to nats://127.0.0.1:.*; trying again each second")
+    a.relay.says("link default: can't connect to nats://127.0.0.1:.*; trying again")
     late.start()
     # Nothing answers: one line.
     a.relay.says("no relay answers at nats://127.0.0.1:.*; start one with the link name default")

@@ -32,6 +32,11 @@
 #define TCP_RTO_MAX_MS 44  // an older kernel lacks it
 #endif
 #define SILENCE_MAX 3000  // ms without a byte from the server, which answers pings, until it is left
+// ms, beside four round trips, in which nothing of what was sent is acknowledged, until the server is left. Its kernel
+// acknowledges, also if the server is stopped. So the network is cut, and the server's kernel may notice late that it
+// works again.
+#define CUT_AFTER 500
+#define CUT_INTERVAL 200  // ms: how often the socket is asked for that
 
 static const char not_permitted[] = "the server does not permit this client to use the link's subject";
 
@@ -75,8 +80,10 @@ static void wake(tidings_nats *nats) {
 static natsStatus attach(void **data, void *loop, natsConnection *connection, natsSock socket) {
     (void)connection;
     tidings_nats *nats = *data = loop;
-    // Until the connection is given up, the kernel sends again each second, and not after longer and longer times.
+    // Until the connection is given up, the kernel sends again after the same time, for a few packets, or at least each
+    // second, and not after longer and longer times.
     setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &(int){SILENCE_MAX}, sizeof(int));
+    setsockopt(socket, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &(int){1}, sizeof(int));
     setsockopt(socket, IPPROTO_TCP, TCP_RTO_MAX_MS, &(int){1000}, sizeof(int));
     atomic_store(&nats->socket, socket);
     wake(nats);
@@ -141,15 +148,29 @@ static void leave(tidings_nats *nats, bool is_thread) {
     if (left && !is_thread) wake(nats);
 }
 
+// `since`: when something unacknowledged was seen, and at each look since; -1: nothing is.
+static bool is_cut(int socket, int64_t now, int64_t *since) {
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    if (socket < 0 || getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || info.tcpi_unacked == 0) {
+        *since = -1;
+        return false;
+    }
+    if (*since < 0) *since = now;
+    const int64_t limit = CUT_AFTER + 4 * (int64_t)(info.tcpi_rtt / 1000);
+    return now - *since > limit && info.tcpi_last_ack_recv > limit;
+}
+
 static void *run(void *argument) {
     tidings_nats *nats = argument;
     // While this process is stopped, the server is not silent.
-    int64_t silent = 0, before = milliseconds();
-    while (!atomic_load(&nats->closing) && !atomic_load(&nats->ended) && silent <= SILENCE_MAX) {
+    int64_t silent = 0, before = milliseconds(), unacknowledged = -1;
+    bool cut = false;
+    while (!atomic_load(&nats->closing) && !atomic_load(&nats->ended) && silent <= SILENCE_MAX && !cut) {
         // A descriptor of -1 is ignored.
         struct pollfd polled[2] = {{.fd = nats->wake, .events = POLLIN}, {.fd = atomic_load(&nats->socket)}};
         polled[1].events = (short)(POLLIN | (atomic_load(&nats->must_write) ? POLLOUT : 0));
-        poll(polled, 2, (int)PING_INTERVAL);
+        poll(polled, 2, CUT_INTERVAL);
         uint64_t count;
         if (polled[0].revents && read(nats->wake, &count, sizeof count) < 0) {}
         const int64_t now = milliseconds();
@@ -157,6 +178,7 @@ static void *run(void *argument) {
         before = now;
         const bool reads = polled[1].revents & ~POLLOUT;
         if (reads) silent = 0;
+        cut = !reads && is_cut(polled[1].fd, now, &unacknowledged);
         if (reads || atomic_load(&nats->must_write)) {
             enter(nats);
             if (reads) natsConnection_ProcessReadEvent(nats->connection);
@@ -184,6 +206,7 @@ static void *run(void *argument) {
                          status == NATS_NOT_PERMITTED;
     if (atomic_load(&nats->refused)) why = not_permitted;
     if (atomic_load(&nats->too_large)) why = "the server takes smaller messages now";
+    if (cut) why = "the network is cut";
     if (silent > SILENCE_MAX) why = "the server does not answer";
     if (!why || !*why) why = "the connection was lost";
     nats->event(nats->context, refused ? TIDINGS_NATS_REFUSED : TIDINGS_NATS_ENDED, why, strlen(why));

@@ -31,7 +31,7 @@ private final class Raw: Sendable {
     func send(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
 }
 
-private let greeting = Array("tidings link 1\n".utf8)
+private let greeting = Array("tidings link 1 00000000000000ff\n".utf8)
 private func length(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) } }
 
 /// Each ends the connection, and nothing else: a right peer connects afterwards.
@@ -85,6 +85,20 @@ private func length(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatin
         try? raw.channel.closeFuture.wait()
         _ = try events.disconnected("")
     }
+    // A cut: the connection stays, and nobody sends. The peer itself may replace it, another relay may not.
+    let first = try Raw(link, group)
+    first.send(greeting)
+    try events.connected()
+    let other = try Raw(link, group)
+    other.send(Array("tidings link 1 00000000000000fe\n".utf8))
+    try other.channel.closeFuture.wait()
+    let second = try Raw(link, group)
+    second.send(greeting)
+    _ = try events.disconnected("the peer has connected again")
+    try events.connected()
+    try first.channel.closeFuture.wait()
+    second.channel.close(promise: nil)
+    _ = try events.disconnected("the peer ended")
     let right = Events()
     let connecting = try TLSTransport(link.tlsOptions(isLeft: false)) { right.add($0) }
     try right.connected()

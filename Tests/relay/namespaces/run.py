@@ -355,8 +355,18 @@ class Run:
             host.setter.send_signal(signal.SIGCONT)
         return seconds
 
+    def notice(self):
+        """A relay notices a cut by itself, before the kernel ends its connections, and connects again."""
+        host = self.hosts[-1]
+        if host.number in self.servers():
+            return  # the connections of its relay do not leave it
+        self.network.cut(host.number)
+        self.wait("a line about the cut", lambda: "the network is cut" in host.log.read_text())
+        self.network.join(host.number)
+
     def play(self):
         self.cut = []
+        self.notice()
         end = time.monotonic() + self.options.seconds
         while time.monotonic() < end:
             self.counts_before = dict(self.counts)

@@ -1,10 +1,16 @@
-// The system calls of TLSTransport. No socket waits.
+// The system calls of the transports. No socket waits.
 
 #if Relay
     internal import Glibc
     internal import NIOCore
 
-    enum TLSSocket {
+    enum LinkSocket {
+        /// Milliseconds between the beginnings of two attempts to connect.
+        static let attemptInterval: Int64 = 300
+        /// Milliseconds, beside four round trips, of `isCut`; and how often a connection is asked for it.
+        private static let cutAfter = 500
+        static let cutInterval: Int32 = 200
+
         /// A sockaddr.
         typealias Address = [UInt8]
 
@@ -42,11 +48,15 @@
 
         /// What the name of the other side, or the own address, stands for. Empty: nothing, or nothing now.
         static func addresses(_ options: TLSOptions) -> [Address] {
+            addresses(options.host, options.port, isListening: options.isListening)
+        }
+
+        private static func addresses(_ host: String, _ port: Int, isListening: Bool) -> [Address] {
             var hints = addrinfo()
             hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-            hints.ai_flags = AI_NUMERICSERV | (options.isListening ? AI_PASSIVE : 0)
+            hints.ai_flags = AI_NUMERICSERV | (isListening ? AI_PASSIVE : 0)
             var found: UnsafeMutablePointer<addrinfo>?
-            guard getaddrinfo(options.host, String(options.port), &hints, &found) == 0 else { return [] }
+            guard getaddrinfo(host, String(port), &hints, &found) == 0 else { return [] }
             defer { freeaddrinfo(found) }
             return sequence(first: found) { $0?.pointee.ai_next }.prefix { $0 != nil }.map {
                 Address(UnsafeRawBufferPointer(start: $0!.pointee.ai_addr, count: Int($0!.pointee.ai_addrlen)))
@@ -85,6 +95,32 @@
             return -code
         }
 
+        /// Waits until the server of a URL takes a connection or refuses it, at most 2 s. The kernel sends a lost first
+        /// packet again after a second. So another attempt begins every `attemptInterval`.
+        static func awaitServer(of url: String, isClosing: () -> Bool) {
+            guard let server = server(of: url) else { return }
+            let addresses = addresses(server.host, server.port, isListening: false)
+            if addresses.isEmpty { return }
+            var sockets: [Int32] = []
+            defer { for socket in sockets { Glibc.close(socket) } }
+            for attempt in 0..<7 where !isClosing() {
+                let socket = connect(addresses[attempt % addresses.count])
+                if socket < 0 { return }
+                sockets.append(socket)
+                var polled = sockets.map { pollfd(fd: $0, events: Int16(POLLOUT), revents: 0) }
+                if poll(&polled, nfds_t(polled.count), Int32(attemptInterval)) != 0 { return }
+            }
+        }
+
+        /// Of `nats://user:password@host:4222`; an IPv6 address is in brackets.
+        private static func server(of url: String) -> (host: String, port: Int)? {
+            let rest = url.split(separator: "/").last?.split(separator: "@").last ?? ""
+            if rest.isEmpty { return nil }
+            let end = rest.first == "[" ? rest.firstIndex(of: "]") : rest.firstIndex(of: ":")
+            let host = rest[..<(end ?? rest.endIndex)].drop { $0 == "[" }
+            return (String(host), rest.lastIndex(of: ":").flatMap { Int(rest[rest.index(after: $0)...]) } ?? 4222)
+        }
+
         /// A socket, or a negative errno; -EAGAIN: no connection waits.
         static func accept(_ listener: Int32) -> Int32 {
             let socket = Glibc.accept(listener, nil, nil)
@@ -104,6 +140,21 @@
             return getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno
         }
 
+        /// True: nothing of what was sent has been acknowledged for a while. The other side's kernel acknowledges, also
+        /// if its process is stopped. So the network is cut, and a kernel may notice late that it works again.
+        /// - Parameter since: when something unacknowledged was seen, and at each look since.
+        static func isCut(_ socket: Int32, since: inout NIODeadline?) -> Bool {
+            var info = tcp_info()
+            var size = socklen_t(MemoryLayout<tcp_info>.size)
+            guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0, info.tcpi_unacked > 0 else {
+                since = nil
+                return false
+            }
+            let (first, limit) = (since ?? .now(), Int64(cutAfter) + 4 * Int64(info.tcpi_rtt / 1000))
+            since = first
+            return NIODeadline.now() - first > .milliseconds(limit) && info.tcpi_last_ack_recv > limit
+        }
+
         private static func open(_ address: Address) -> Int32 {
             let family = with(address) { address, _ in Int32(address.pointee.sa_family) }
             let socket = socket(family, Int32(SOCK_STREAM.rawValue), 0)
@@ -120,9 +171,10 @@
 
         private static func setOptions(_ socket: Int32) {
             // TCP_USER_TIMEOUT: data that is not acknowledged for 3 s, by a peer that is gone or by a cut, ends the
-            // connection: a new one is made as soon as the network works. TCP_RTO_MAX_MS, which an older kernel lacks:
-            // until then the kernel sends again each second.
-            for (name, value) in [(TCP_NODELAY, Int32(1)), (18, 3000), (44, 1000)] {
+            // connection: a new one is made as soon as the network works. Until then the kernel sends again after the
+            // same time and not after longer and longer ones (TCP_THIN_LINEAR_TIMEOUTS, for a few packets), or at least
+            // each second (TCP_RTO_MAX_MS, which an older kernel lacks).
+            for (name, value) in [(TCP_NODELAY, Int32(1)), (18, 3000), (16, 1), (44, 1000)] {
                 var value = value
                 setsockopt(socket, Int32(IPPROTO_TCP), Int32(name), &value, 4)
             }
