@@ -19,6 +19,8 @@ package struct LinkConfiguration: Hashable, Sendable {
     /// The peer is told of this center's participants; the peer's participants are shown here.
     package var announces = false
     package var shows = false
+    /// Bytes of a payload from the peer, if the center does not take less.
+    package var payload = Int.max
 
     package init(
         name: String, sends: NameList, accepts: NameList, retained: Bool = true, lossless: NameList? = nil,

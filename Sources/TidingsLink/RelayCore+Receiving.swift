@@ -72,6 +72,16 @@ extension RelayCore {
         links[link].table[number] = slot
     }
 
+    /// Bytes of a payload that the peer may send.
+    @inline(__always)
+    func payloadLimit(of link: Int) -> Int {
+        #if MUTANT_PAYLOAD_LIMIT_IGNORED  // Found by: link 3
+            limits.payload
+        #else
+            min(limits.payload, links[link].configuration.payload)
+        #endif
+    }
+
     /// `nil`: the item is not posted.
     @inline(__always)
     private mutating func decide(_ item: FramedItem, _ link: Int) -> Post? {
@@ -82,7 +92,7 @@ extension RelayCore {
         }
         // Invariant L1: nothing comes back.
         if slot.origin == 0 { return nil }
-        guard item.count > slot.base, Int(item.payloadCount) <= limits.payload else {
+        guard item.count > slot.base, Int(item.payloadCount) <= payloadLimit(of: link) else {
             links[link].figures.refused += 1
             return nil
         }
@@ -291,7 +301,7 @@ extension RelayCore {
             links[link].configuration.accepts.matches(item.mark.name), links[link].configuration.retained,
             isNewer(version, name: name),
             // Beyond, the value is asked for again.
-            item.content.payloadCount <= limits.payload, links[link].answerBytes < limits.inboxBytes
+            item.content.payloadCount <= payloadLimit(of: link), links[link].answerBytes < limits.inboxBytes
         else { return }
         links[link].answers.append(item)
         links[link].answerBytes += item.content.payloadCount + Self.valueOverhead

@@ -250,6 +250,11 @@ extension RelayCore {
         case .answer(let call, let answer):
             // A peer must not send parts that no caller waits for.
             guard let own = links[link].calls.own[call], own.message != 0, own.isWaiting else { return }
+            var answer = answer
+            if answer.size > payloadLimit(of: link) {
+                links[link].figures.refused += 1
+                answer = .reply(code: Self.failed, format: Self.text, payload: Array("the reply is too large".utf8))
+            }
             if answer.isLast {
                 links[link].calls.own[call] = nil
                 sendWaitingCalls(link)
@@ -278,7 +283,8 @@ extension RelayCore {
         #else
             let isServed = links[link].configuration.serves.matches(request.name)
         #endif
-        guard isServed, links[link].calls.ids.count < limits.calls, request.payload.count <= limits.payload else {
+        let isSmall = request.payload.count <= payloadLimit(of: link)
+        guard isServed, isSmall, links[link].calls.ids.count < limits.calls else {
             links[link].figures.refused += 1
             links[link].dialog.append(.answer(call: call, .noServer))
             return

@@ -123,7 +123,7 @@ extension RelayCore {
             let configuration = links[link].configuration
             return .greeting(
                 Greeting(
-                    link: configuration.name, center: origins[0].origin, payload: UInt64(limits.payload),
+                    link: configuration.name, center: origins[0].origin, payload: UInt64(payloadLimit(of: link)),
                     sends: configuration.sends, accepts: configuration.accepts))
         }
         guard links[link].isEstablished else { return nil }

@@ -12,8 +12,8 @@
         ///
         /// The file is JSON: `{"links": [{"name": "tokyo", "url": "nats://host:4222", "out": ["com.*"], "in": []}]}`.
         /// Further keys of a link: `retained` (a Boolean), `credentials`, `tls-ca`, `tls-cert` and `tls-key` (paths),
-        /// `rate` (a number), `lossless` (names), `lossless-timeout` (whole seconds), `serve` and `call` (names of
-        /// requests), `announce` and `show` (Booleans, of participants).
+        /// `rate` (a number), `maximum-payload` (bytes), `lossless` (names), `lossless-timeout` (whole seconds), `serve`
+        /// and `call` (names of requests), `announce` and `show` (Booleans, of participants).
         ///
         /// - Parameter path: a file of at most 1 MiB.
         /// - Throws: ``RelayError``: `.invalidFile`, with the line of the fault and the key; `.invalidLink`.
@@ -91,6 +91,7 @@
                 case "tls-cert": link.certificate = try parser.string(of: key)
                 case "tls-key": link.key = try parser.string(of: key)
                 case "rate": link.rate = try parser.number(of: key)
+                case "maximum-payload": link.maximumPayloadSize = try parser.number(of: key)
                 case "announce": link.announces = try parser.flag(of: key)
                 case "show": link.shows = try parser.flag(of: key)
                 case "serve": link.serves = try parser.strings(of: key)
@@ -105,7 +106,8 @@
                 default:
                     throw parser.fault(
                         "unknown key \"\(key)\" of a link: use name, url, out, in, retained, credentials, tls-ca, "
-                            + "tls-cert, tls-key, rate, lossless, lossless-timeout, serve, call, announce, show")
+                            + "tls-cert, tls-key, rate, maximum-payload, lossless, lossless-timeout, serve, call, "
+                            + "announce, show")
                 }
             }
             for (key, value) in [("name", link.name), ("url", link.url)] where value.isEmpty {

@@ -39,6 +39,10 @@
             /// How many notifications a second are accepted, on average over a second: at least 1,000. `nil`: no limit.
             /// The peer holds back what is beyond, in its ring.
             public var rate: Int?
+            /// Bytes of the largest payload that is accepted from the other end: at least 1. `nil`: what this center
+            /// takes. The other end counts a larger notification as lost, keeps a larger retained value to itself, and
+            /// gets `.payloadTooLarge` for a larger request or reply. What it sends all the same is refused.
+            public var maximumPayloadSize: Int?
             /// Names of ``sends`` that the center keeps until the other end has posted them, as for a lossless
             /// observer: names, and prefixes that no name of the library begins with. While a whole ring of
             /// notifications waits for the other end, posts under any name wait, as long as their timeout lets them
@@ -63,8 +67,9 @@
             public init(
                 _ name: String, url: String, sends: [String] = [], accepts: [String] = [], retained: Bool = false,
                 credentials: String? = nil, certificateAuthority: String? = nil, certificate: String? = nil,
-                key: String? = nil, rate: Int? = nil, lossless: [String] = [], losslessTimeout: Duration = .seconds(1),
-                serves: [String] = [], calls: [String] = [], announces: Bool = false, shows: Bool = false
+                key: String? = nil, rate: Int? = nil, maximumPayloadSize: Int? = nil, lossless: [String] = [],
+                losslessTimeout: Duration = .seconds(1), serves: [String] = [], calls: [String] = [],
+                announces: Bool = false, shows: Bool = false
             ) {
                 self.name = name
                 self.url = url
@@ -76,6 +81,7 @@
                 self.certificate = certificate
                 self.key = key
                 self.rate = rate
+                self.maximumPayloadSize = maximumPayloadSize
                 self.lossless = lossless
                 self.losslessTimeout = losslessTimeout
                 self.serves = serves
@@ -100,6 +106,14 @@
                 configuration.calls = try list(calls, "calls")
                 configuration.announces = announces
                 configuration.shows = shows
+                if let maximumPayloadSize {
+                    guard maximumPayloadSize > 0 else {
+                        throw RelayError(
+                            .invalidLink,
+                            "link \"\(name)\" has maximum payload size \(maximumPayloadSize): use at least 1 byte")
+                    }
+                    configuration.payload = maximumPayloadSize
+                }
                 guard !lossless.isEmpty else { return configuration }
                 let kept = try list(lossless, "keeps")
                 guard !kept.mayBeReserved, configuration.sends.covers(kept) else {

@@ -83,6 +83,12 @@ struct RelayCommand: ParsableCommand {
     var rate: Int?
 
     @Option(
+        name: .customLong("maximum-payload"),
+        help: ArgumentHelp(
+            "Accept payloads of at most this size, as 4096, 64KiB or 1MiB.", valueName: "bytes"))
+    var maximumPayload: ByteCount?
+
+    @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp(
             "Names of --out to keep until the other end has them; posts wait if the ring is full of these.",
@@ -120,7 +126,7 @@ struct RelayCommand: ParsableCommand {
             throw ValidationError("Give --link or --config.")
         }
         let isAlone =
-            out.isEmpty && `in`.isEmpty && !retained && rate == nil && name == "default"
+            out.isEmpty && `in`.isEmpty && !retained && rate == nil && maximumPayload == nil && name == "default"
             && lossless.isEmpty && serve.isEmpty && call.isEmpty && !announce && !show && losslessTimeout == nil
             && [credentials, certificateAuthority, certificate, key].allSatisfy { $0 == nil }
         if config != nil, !isAlone {
@@ -184,7 +190,8 @@ struct RelayCommand: ParsableCommand {
                 Relay.Link(
                     name, url: link ?? "", sends: out, accepts: `in`, retained: retained, credentials: credentials,
                     certificateAuthority: certificateAuthority, certificate: certificate, key: key, rate: rate,
-                    lossless: lossless, losslessTimeout: losslessTimeout.map { .seconds($0.value) } ?? .seconds(1),
+                    maximumPayloadSize: maximumPayload?.value, lossless: lossless,
+                    losslessTimeout: losslessTimeout.map { .seconds($0.value) } ?? .seconds(1),
                     serves: serve, calls: call, announces: announce, shows: show)
             ]
         }

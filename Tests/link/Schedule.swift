@@ -140,7 +140,6 @@ struct Schedule: Wired {
             }
             wires.append(Wire(ends: ends))
         }
-        self.configurations = configurations
         var limits = LinkLimits()
         limits.window = 1 + random.below(8)
         limits.batch = 1 + random.below(4)
@@ -168,7 +167,11 @@ struct Schedule: Wired {
         self.limits = limits
         var small = limits
         small.payload = 12
-        smallLimits = isSized ? small : limits
+        // Either the center takes no larger payloads, or its links don't.
+        let isLimited = isSized && loss.chance(50)
+        smallLimits = isSized && !isLimited ? small : limits
+        if isLimited { for link in configurations[0].indices { configurations[0][link].payload = small.payload } }
+        self.configurations = configurations
         latest = .init(repeating: .init(repeating: -1, count: count), count: count)
         latestOfName = .init(
             repeating: .init(repeating: .init(repeating: -1, count: names.count), count: count), count: count)
@@ -393,6 +396,9 @@ struct Schedule: Wired {
                 posted.relayed == nil, posted.content == post.content
             else { throw Failure("center \(number) posts what center \(origin) never posted: \(post)") }
             delivered[number][origin][name] += 1
+        }
+        if isSized, number == 0, post.content.payloadCount > 12 {
+            throw Failure("center 0 posts a payload larger than its limit: \(post)")
         }
         let position = centers[number].post(
             text, post.content, isRetained: post.isRetained, isCleared: post.isCleared, relayed: post.relayed)

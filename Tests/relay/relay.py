@@ -19,6 +19,8 @@ lossless   A link keeps names in a small ring until the other end has them: post
 requests   Programs call servers of another machine: replies, failures, parts, large ones, many at a time; only what both
            lists allow. A server that dies, a caller that gives up, a relay that stands still or dies, a cut: each ends
            the call as the local interface says. Servers of the own center go first.
+limit      A link takes payloads up to a size. A larger notification is counted as lost, a larger value does not pass,
+           and a larger request is refused.
 loops      A request that came by a link goes to no other one.
 presence   Participants of another machine join, leave and die. A short interruption ends none; those of a relay that
            stands still, or of the own one that is killed, are gone.
@@ -520,6 +522,30 @@ def scene_requests():
     wait_until(lambda: request(a, "com.example.render").stdout.strip() == "{}")
 
 
+def scene_limit():
+    server = Server()
+    a, b = Site("a"), Site("b")
+    a.link(server, "--call", NAMES, "--retained")
+    b.link(server, "--serve", NAMES, "--retained", "--maximum-payload", "1KiB")
+    a.connected(b)
+    b.connected(a)
+    checker = b.checker(1)
+    for size in 1024, 1025, 1:
+        command("post", "--center", "a", "com.example.sized", "--text", "x" * size)
+    serve(b, "com.example.render", "cat")
+    wait_until(lambda: request(a, "com.example.render").returncode == 0)
+    refused = request(a, "com.example.render", given=json.dumps("x" * 2000))
+    expect(refused.returncode == 1 and "1024" in refused.stderr, refused)
+    command("state", "set", "--center", "a", "com.example.large", json.dumps("x" * 2000))
+    command("state", "set", "--center", "a", "com.example.small", "1")
+    wait_until(lambda: b.state("com.example.small") == "1")
+    expect(b.state("com.example.large") == "", "a value above the limit")
+    a.post("com.example.end")
+    found, _, _ = accounts(checker)
+    account = found["com.example.sized"]
+    expect(account["received"] == 2 and account["lost"] == 1, account)
+
+
 def scene_loops():
     server = Server()
     a, b, c = sites = [Site(name) for name in "abc"]
@@ -724,6 +750,7 @@ def scene_bad():
         ('{"links": [{"name": "x"}]}', 'a link without "url"'),
         ('{"links": [{"name": "x", "url": "nats://h",\n "out": "y"}]}', 'line 2: "out" is no list'),
         ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"], "rate": 999}]}', "has rate 999"),
+        ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"], "maximum-payload": 0}]}', "maximum payload size 0"),
         ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"], "name": "z"}]}', '"name" occurs twice'),
         ('{"links": [{"name": "x", "url": "nats://h", "out": ["y"]}, {"name": "x", "url": "nats://h", "in": ["y"]}]}',
          'two links have the name "x"'),
