@@ -12,8 +12,8 @@
         ///
         /// The file is JSON: `{"links": [{"name": "tokyo", "url": "nats://host:4222", "out": ["com.*"], "in": []}]}`.
         /// Further keys of a link: `retained` (a Boolean), `credentials`, `tls-ca`, `tls-cert` and `tls-key` (paths),
-        /// `rate` (a number), `maximum-payload` (bytes), `lossless` (names), `lossless-timeout` (whole seconds), `serve`
-        /// and `call` (names of requests), `announce` and `show` (Booleans, of participants).
+        /// `rate` (a number), `maximum-payload` (bytes), `lossless` (names), `lossless-timeout` (whole seconds),
+        /// `serve` and `call` (names of requests), `announce` and `show` (Booleans, of participants).
         ///
         /// - Parameter path: a file of at most 1 MiB.
         /// - Throws: ``RelayError``: `.invalidFile`, with the line of the fault and the key; `.invalidLink`.

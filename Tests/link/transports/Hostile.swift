@@ -85,7 +85,7 @@ private func length(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatin
         try? raw.channel.closeFuture.wait()
         _ = try events.disconnected("")
     }
-    // A cut: the connection stays, and nobody sends. The peer itself may replace it, another relay may not.
+    // A cut: the connection stays, and is silent. The peer itself may replace it, another relay may not.
     let first = try Raw(link, group)
     first.send(greeting)
     try events.connected()
