@@ -2,6 +2,7 @@
 
 internal import Dispatch
 import Glibc
+import Synchronization
 
 /// One observation: its subscription, its closure, and its state. It belongs to one dispatcher, whose lock guards it.
 final class Observation: @unchecked Sendable {
@@ -11,6 +12,9 @@ final class Observation: @unchecked Sendable {
     let diagnostics: Diagnostics
     /// `nil`: the center's diagnostics receive the losses.
     let onMissed: MissedHandler?
+
+    /// Items that were passed to waiting iterators.
+    let handovers = Atomic<UInt>(0)
 
     /// Accessed only by the thread or task that runs the closure.
     @exclusivity(unchecked) var suspicion = LoopSuspicion()

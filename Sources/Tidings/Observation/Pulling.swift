@@ -9,6 +9,8 @@ extension ObservationAnchor {
         } onCancel: {
             observation.endPulling()
         }
+        // See `resume`.
+        _ = observation.handovers.load(ordering: .acquiring)
         // Cancel here, not in `onCancel`, which runs with a lock of the task held. The dispatcher thread may wait for
         // that lock to resume this task. If `onCancel` ended that thread and waited for it, it would deadlock.
         if item == nil { observation.cancel(waiting: false) }
@@ -71,6 +73,9 @@ extension Observation {
     /// Resumes an iterator. Without the lock, because the iterator's task may run at once.
     func resume(_ continuation: UnsafeContinuation<Item?, Never>, with item: Item?) {
         if case .missed(let count, _) = item { diagnostics.countMissed(count) }
+        // For the thread sanitizer. It does not see how the Swift runtime (6.3) passes a value to a task that it resumes
+        // before the task has begun to wait, and would call the first use of the item a race.
+        handovers.wrappingAdd(1, ordering: .releasing)
         continuation.resume(returning: item)
     }
 }
