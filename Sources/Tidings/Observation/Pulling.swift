@@ -73,8 +73,8 @@ extension Observation {
     /// Resumes an iterator. Without the lock, because the iterator's task may run at once.
     func resume(_ continuation: UnsafeContinuation<Item?, Never>, with item: Item?) {
         if case .missed(let count, _) = item { diagnostics.countMissed(count) }
-        // For the thread sanitizer. It does not see how the Swift runtime (6.3) passes a value to a task that it resumes
-        // before the task has begun to wait, and would call the first use of the item a race.
+        // For the thread sanitizer. It does not see how the Swift runtime (6.3) passes a value to a task that is
+        // resumed before it has begun to wait, and would call the first use of the item a race.
         handovers.wrappingAdd(1, ordering: .releasing)
         continuation.resume(returning: item)
     }
