@@ -168,7 +168,7 @@ struct Schedule: Wired {
         var small = limits
         small.payload = 12
         // Either the center takes no larger payloads, or its links don't.
-        let isLimited = isSized && loss.chance(50)
+        let isLimited = isSized && loss.chance(40)
         smallLimits = isSized && !isLimited ? small : limits
         if isLimited { for link in configurations[0].indices { configurations[0][link].payload = small.payload } }
         self.configurations = configurations
