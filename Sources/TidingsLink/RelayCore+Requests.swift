@@ -253,6 +253,7 @@ extension RelayCore {
             var answer = answer
             if answer.size > payloadLimit(of: link) {
                 links[link].figures.refused += 1
+                if !answer.isLast { links[link].dialog.append(.cancel(call: call)) }
                 answer = .reply(code: Self.failed, format: Self.text, payload: Array("the reply is too large".utf8))
             }
             if answer.isLast {

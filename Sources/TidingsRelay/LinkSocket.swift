@@ -7,7 +7,7 @@
     enum LinkSocket {
         /// Milliseconds between the beginnings of two attempts to connect.
         static let attemptInterval: Int64 = 300
-        /// Milliseconds, beside four round trips, of `isCut`; and how often a connection is asked for it.
+        /// Milliseconds of `isCut`, beside four round trips and their variation; and how often a connection is asked.
         private static let cutAfter = 500
         static let cutInterval: Int32 = 200
 
@@ -105,8 +105,9 @@
             defer { for socket in sockets { Glibc.close(socket) } }
             for attempt in 0..<7 where !isClosing() {
                 let socket = connect(addresses[attempt % addresses.count])
-                if socket < 0 { return }
-                sockets.append(socket)
+                // An address may have no route, and the next one may.
+                if socket >= 0 { sockets.append(socket) }
+                if sockets.isEmpty { continue }
                 var polled = sockets.map { pollfd(fd: $0, events: Int16(POLLOUT), revents: 0) }
                 if poll(&polled, nfds_t(polled.count), Int32(attemptInterval)) != 0 { return }
             }
@@ -142,7 +143,7 @@
 
         /// True: nothing of what was sent has been acknowledged for a while. The other side's kernel acknowledges, also
         /// if its process is stopped. So the network is cut, and a kernel may notice late that it works again.
-        /// - Parameter since: when something unacknowledged was seen, and at each look since.
+        /// - Parameter since: when the first of these looks was; all of them saw something unacknowledged.
         static func isCut(_ socket: Int32, since: inout NIODeadline?) -> Bool {
             var info = tcp_info()
             var size = socklen_t(MemoryLayout<tcp_info>.size)
@@ -150,7 +151,8 @@
                 since = nil
                 return false
             }
-            let (first, limit) = (since ?? .now(), Int64(cutAfter) + 4 * Int64(info.tcpi_rtt / 1000))
+            let first = since ?? .now()
+            let limit = Int64(cutAfter) + 4 * (Int64(info.tcpi_rtt) + Int64(info.tcpi_rttvar)) / 1000
             since = first
             return NIODeadline.now() - first > .milliseconds(limit) && info.tcpi_last_ack_recv > limit
         }

@@ -41,8 +41,8 @@
                         transport.close()
                     } catch {
                         onEvent(.failed(error))
-                        // A server that refuses this relay is not asked as often as one that does not run yet.
-                        Self.wait(read, error.errno == EACCES || error.errno == EINVAL ? 1000 : 200)
+                        // A server that does not run yet is asked more often than one that refuses this relay.
+                        Self.wait(read, [ECONNREFUSED, ETIMEDOUT].contains(error.errno) ? 200 : 1000)
                     }
                 }
             }

@@ -40,8 +40,8 @@
             /// The peer holds back what is beyond, in its ring.
             public var rate: Int?
             /// Bytes of the largest payload that is accepted from the other end: at least 1. `nil`: what this center
-            /// takes. The other end counts a larger notification as lost, keeps a larger retained value to itself, and
-            /// gets `.payloadTooLarge` for a larger request or reply. What it sends all the same is refused.
+            /// takes. The other end counts a larger notification as lost, and keeps a larger retained value to itself.
+            /// A larger request or reply fails, and a text says so. What a peer sends all the same is not taken.
             public var maximumPayloadSize: Int?
             /// Names of ``sends`` that the center keeps until the other end has posted them, as for a lossless
             /// observer: names, and prefixes that no name of the library begins with. While a whole ring of

@@ -1,7 +1,7 @@
 // A TLS connection of two relays as a transport. One side listens; the other one connects, and connects again.
 //
-// Each side begins with a greeting, which it sends once it has accepted the certificate of the other one: only then is
-// the transport connected. Messages follow: a length of 4 bytes, most significant first, and as many bytes.
+// Each side greets once it has accepted the certificate of the other one, the connecting side first: only then is the
+// transport connected. Messages follow: a length of 4 bytes, most significant first, and as many bytes.
 
 #if Relay
     internal import Glibc
@@ -26,8 +26,8 @@
         private static let ungreetedMaximum = 64
         private static let ungreetedOfAddressMaximum = 4
         private static let greetingTimeout = TimeAmount.seconds(5)
-        /// Of an attempt to connect: seven are under way.
-        private static let connectTimeout = TimeAmount.seconds(2)
+        /// Of an attempt to connect. So ten of them can be under way.
+        private static let connectTimeout = TimeAmount.seconds(3)
         /// Between two lines about refused connections: every host that reaches the port can cause one.
         private static let refusalInterval = TimeAmount.seconds(10)
         /// A connection that has sent something this recently is alive, and no new one replaces it. A peer sends a beat
@@ -59,6 +59,8 @@
         /// has been connected.
         private var attempts = 0
         private var attemptAt: NIODeadline?
+        /// What the host's name stood for at the first of these attempts.
+        private var known: [LinkSocket.Address] = []
         /// The last reason that was told, while there is no connection.
         private var told: String?
 
@@ -114,9 +116,9 @@
         private func run() {
             while true {
                 var polled: [pollfd] = []
-                let (limit, isLast) = lock.withLock {
+                let (limit, isLast, isWaiting) = lock.withLock {
                     polled = descriptors()
-                    return (timeout(), isClosing)
+                    return (timeout(), isClosing, connections.contains { $0.engine == nil })
                 }
                 if isLast { break }
                 _ = poll(&polled, nfds_t(polled.count), limit)
@@ -124,7 +126,9 @@
                 let ready = polled
                 // Names are looked up without the lock.
                 let isDue = !options.isListening && attemptAt.map { $0 <= .now() } == true
-                let addresses = isDue ? LinkSocket.addresses(options) : nil
+                // That may take seconds: not beside attempts that wait.
+                if isDue, !isWaiting || known.isEmpty { known = LinkSocket.addresses(options) }
+                let addresses = isDue ? known : nil
                 let events = lock.withLock { () -> [LinkEvent] in
                     if let addresses { connect(addresses) }
                     if ready.contains(where: { $0.fd == listener && $0.revents != 0 }) { accept() }
@@ -238,6 +242,11 @@
                     read(connection)
                 }
             }
+            // Also if this process was stopped, or busy with what it received.
+            if ready != 0 || .now() - connection.lookedAt > .milliseconds(2 * Int64(LinkSocket.cutInterval)) {
+                connection.unacknowledged = nil
+            }
+            connection.lookedAt = .now()
             if connection === current, ready == 0,
                 LinkSocket.isCut(connection.socket, since: &connection.unacknowledged)
             {
@@ -396,8 +405,9 @@
         /// When it must be connected, or have greeted; `nil`: it has.
         var deadline: NIODeadline?
         var heardAt = NIODeadline.now()
-        /// Since when something has been, at each look.
+        /// For `LinkSocket.isCut`, and when that was asked last.
         var unacknowledged: NIODeadline?
+        var lookedAt = NIODeadline.now()
         var hasSpoken = false
         var isAccepted = false
         var isGreeted = false

@@ -157,7 +157,7 @@ static bool is_cut(int socket, int64_t now, int64_t *since) {
         return false;
     }
     if (*since < 0) *since = now;
-    const int64_t limit = CUT_AFTER + 4 * (int64_t)(info.tcpi_rtt / 1000);
+    const int64_t limit = CUT_AFTER + 4 * ((int64_t)info.tcpi_rtt + info.tcpi_rttvar) / 1000;
     return now - *since > limit && info.tcpi_last_ack_recv > limit;
 }
 
@@ -175,9 +175,11 @@ static void *run(void *argument) {
         if (polled[0].revents && read(nats->wake, &count, sizeof count) < 0) {}
         const int64_t now = milliseconds();
         silent += now - before < 2 * PING_INTERVAL ? now - before : 2 * PING_INTERVAL;
-        before = now;
         const bool reads = polled[1].revents & ~POLLOUT;
         if (reads) silent = 0;
+        // Also if this process was stopped, or busy with what it received.
+        if (reads || now - before > 2 * CUT_INTERVAL) unacknowledged = -1;
+        before = now;
         cut = !reads && is_cut(polled[1].fd, now, &unacknowledged);
         if (reads || atomic_load(&nats->must_write)) {
             enter(nats);

@@ -356,7 +356,7 @@ class Run:
         return seconds
 
     def notice(self):
-        """A relay notices a cut by itself, before the kernel ends its connections, and connects again."""
+        """A relay notices a cut by itself, before the kernel ends its connections."""
         host = self.hosts[-1]
         if host.number in self.servers():
             return  # the connections of its relay do not leave it
