@@ -6,13 +6,15 @@ package enum CheckpointCoding {
     private static let format: UInt8 = 0xC1
 
     package static func encode(_ checkpoint: Checkpoint) -> [UInt8] {
-        var output = ByteOutput()
+        var output = FrameOutput()
         output.bytes.append(format)
         output.number(checkpoint.position)
         output.number(checkpoint.ownBase)
         output.number(UInt64(checkpoint.origins.count))
         for record in checkpoint.origins {
-            output.origin(record.origin)
+            output.number(record.origin.incarnation)
+            output.text(record.origin.host)
+            output.text(record.origin.center)
             output.number(UInt64(record.accounts.count))
             for (name, account) in record.accounts {
                 output.text(name.text)
@@ -97,30 +99,6 @@ package enum CheckpointCoding {
         return Checkpoint(
             position: position, origins: origins, values: values, places: places, uncertain: uncertain,
             ownBase: ownBase)
-    }
-}
-
-private struct ByteOutput {
-    var bytes: [UInt8] = []
-
-    mutating func number(_ number: UInt64) {
-        var number = number
-        while number > 0x7F {
-            bytes.append(UInt8(truncatingIfNeeded: number) | 0x80)
-            number >>= 7
-        }
-        bytes.append(UInt8(truncatingIfNeeded: number))
-    }
-
-    mutating func text(_ text: String) {
-        number(UInt64(text.utf8.count))
-        bytes.append(contentsOf: text.utf8)
-    }
-
-    mutating func origin(_ origin: Origin) {
-        number(origin.incarnation)
-        text(origin.host)
-        text(origin.center)
     }
 }
 

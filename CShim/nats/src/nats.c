@@ -32,9 +32,9 @@
 #define TCP_RTO_MAX_MS 44  // an older kernel lacks it
 #endif
 #define SILENCE_MAX 3000  // ms without a byte from the server, which answers pings, until it is left
-// ms, beside four round trips, in which nothing of what was sent is acknowledged, until the server is left. Its kernel
-// acknowledges, also if the server is stopped. So the network is cut, and the server's kernel may notice late that it
-// works again.
+// ms, beside four round trips and their variation, in which nothing of what was sent is acknowledged, until the server
+// is left. Its kernel acknowledges, also if the server is stopped. So the network is cut, and the server's kernel may
+// notice late that it works again.
 #define CUT_AFTER 500
 #define CUT_INTERVAL 200  // ms: how often the socket is asked for that
 
@@ -148,7 +148,7 @@ static void leave(tidings_nats *nats, bool is_thread) {
     if (left && !is_thread) wake(nats);
 }
 
-// `since`: when something unacknowledged was seen, and at each look since; -1: nothing is.
+// `since`: when the first of these looks was; all of them saw something unacknowledged. -1: none.
 static bool is_cut(int socket, int64_t now, int64_t *since) {
     struct tcp_info info;
     socklen_t size = sizeof info;
