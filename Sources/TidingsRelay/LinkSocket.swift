@@ -9,7 +9,7 @@
         static let attemptInterval: Int64 = 300
         /// Milliseconds of `isCut`, beside four round trips and their variation; and how often a connection is asked.
         private static let cutAfter = 500
-        static let cutInterval: Int32 = 200
+        static let cutInterval: Int64 = 200
 
         /// A sockaddr.
         typealias Address = [UInt8]

@@ -170,10 +170,12 @@
         private func timeout() -> Int32 {
             var next = attemptAt.flatMap { options.isListening && $0 <= .now() ? nil : $0 }
             for deadline in connections.compactMap(\.deadline) { next = min(next ?? deadline, deadline) }
-            let limit = current == nil ? -1 : LinkSocket.cutInterval
-            guard let next else { return limit }
-            let left = Int32(clamping: max(0, (next - .now()).nanoseconds / 1_000_000 + 1))
-            return limit < 0 ? left : min(limit, left)
+            if current != nil {
+                let look = NIODeadline.now() + .milliseconds(LinkSocket.cutInterval)
+                next = min(next ?? look, look)
+            }
+            guard let next else { return -1 }
+            return Int32(clamping: max(0, (next - .now()).nanoseconds / 1_000_000 + 1))
         }
 
         /// Connects to the next one of the addresses.
@@ -243,7 +245,7 @@
                 }
             }
             // Also if this process was stopped, or busy with what it received.
-            if ready != 0 || .now() - connection.lookedAt > .milliseconds(2 * Int64(LinkSocket.cutInterval)) {
+            if ready != 0 || .now() - connection.lookedAt > .milliseconds(2 * LinkSocket.cutInterval) {
                 connection.unacknowledged = nil
             }
             connection.lookedAt = .now()
