@@ -32,7 +32,7 @@
             public var peerHost: String?
             /// The name of the peer's center; `nil`: there is no peer.
             public var peerCenter: String?
-            /// Notifications sent since the relay began, or its links changed.
+            /// Notifications sent since the relay began, or its links changed. What is sent again counts again.
             public var sent: UInt64 = 0
             /// Notifications of the peer that were posted here since then.
             public var posted: UInt64 = 0
