@@ -39,8 +39,9 @@ export LSAN_OPTIONS="suppressions=$root/.ci/lsan.supp print_suppressions=0 ${LSA
 targets=("$build/target" "sanitized:$build/target-sanitized")
 if [[ $swift ]]; then
     for how in "" sanitized; do
-        scratch=$root/.build flag=()
-        if [[ $how ]]; then scratch=$root/.build-asan flag=(--sanitize=address -Xswiftc -gline-tables-only -Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined -Xcc -fno-omit-frame-pointer); fi
+        # As `.ci/run` builds, so that nothing is built again.
+        scratch=$root/.build flag=($(<"$root/.ci/debug-options"))
+        if [[ $how ]]; then scratch=$root/.build-asan flag+=(--sanitize=address -Xcc -fsanitize=undefined -Xcc -fno-sanitize-recover=undefined -Xcc -fno-omit-frame-pointer); fi
         swift build --package-path "$root" --scratch-path "$scratch" --product TestPeer "${flag[@]}" >"$build/swift.log" 2>&1 || { tail -n 20 "$build/swift.log"; exit 1; }
         targets+=("${how:+sanitized:}swift:$(swift build --package-path "$root" --scratch-path "$scratch" "${flag[@]}" --show-bin-path)/TestPeer")
     done

@@ -16,7 +16,7 @@ mutants=$(mktemp)
 trap 'cat "$mutants"; rm "$mutants"' EXIT
 Tests/examples/prefork.py "$build" --mutants >"$mutants" 2>&1 &
 # In the place of Tests/service/run.sh, which has built SwiftNIO and most of the other packages.
-options=(--scratch-path .build-service --disable-build-manifest-caching -Xswiftc -gline-tables-only)
+options=(--scratch-path .build-service --disable-build-manifest-caching $(<.ci/debug-options))
 for product in Events Publisher Workers Shop; do swift build --package-path Examples/Servers "${options[@]}" --product "$product"; done
 Tests/examples/servers.py .build-service/debug "$build" --seed "$seed"
 status=0

@@ -632,7 +632,7 @@ def mutants(options):
             path.write_text(text.replace(said, instead))
             subprocess.run(
                 ["swift", "build", "--package-path", package, "--scratch-path", options.servers.parents[1],
-                 "--product", file.split("/")[0], "-Xswiftc", "-gline-tables-only"],
+                 "--product", file.split("/")[0], *(ROOT / ".ci/debug-options").read_text().split()],
                 check=True, stdout=subprocess.DEVNULL)
             found = played(scene, options.servers, options.command, options)
             missed += not found

@@ -131,11 +131,17 @@ for target in "${targets[@]}"; do if over_swift "$target"; then swift+=("$target
 # Swift compiles a module on one processor. What needs the core alone begins meanwhile.
 building=
 if [[ ${#swift[@]} -gt 0 ]]; then
-    build_targets "${swift[@]}" &
+    # Its end is told by a file: the shell keeps the status of an ended process by its number, which is given out anew.
+    { build_targets "${swift[@]}"; : >"$work/built"; } &
     building=$!
 fi
 if [[ ${#core[@]} -gt 0 ]]; then build_core "${core[@]}"; fi
-swift_is_built() { if [[ -n $building ]]; then wait "$building"; building=; fi; }
+swift_is_built() {
+    if [[ -z $building ]]; then return; fi
+    wait "$building" || true
+    building=
+    [[ -e $work/built ]]
+}
 
 # The timeout is the last resort, generous as others may need the processors: the targets over the core look after their processor time themselves.
 # Some hundred megabytes are the sanitizer's own. A single allocation of the core is twice the largest payload, 64 KiB here, at most.

@@ -16,7 +16,7 @@ if [[ -z ${TIDINGS_SQLITE_EXTENSION:-} ]]; then
     make -s BUILD=.build-grdb/c .build-grdb/c/tidings_sqlite.so
     export TIDINGS_SQLITE_EXTENSION=$PWD/.build-grdb/c/tidings_sqlite.so
 fi
-options=(--traits GRDB --scratch-path .build-grdb -Xswiftc -gline-tables-only)
+options=(--traits GRDB --scratch-path .build-grdb $(<.ci/debug-options))
 
 if [[ $kind != --mutants ]]; then
     export TIDINGS_GRDB_ALONE=1
@@ -26,7 +26,7 @@ if [[ $kind != --mutants ]]; then
     .ci/check-documentation "$build" --grdb
     .ci/check-examples "$build" --grdb
     # The example, in the same place, so that little is built for it.
-    swift build --package-path Examples/JobQueue --scratch-path .build-grdb -Xswiftc -gline-tables-only
+    swift build --package-path Examples/JobQueue --scratch-path .build-grdb $(<.ci/debug-options)
     Tests/grdb/jobs.py "$build" --seconds 6 --idle 2 --seed "${TIDINGS_JOBS_SEED:-20261127}"
 fi
 export TIDINGS_GRDB_ALONE=1

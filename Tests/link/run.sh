@@ -104,7 +104,7 @@ transports() {
         return 1
     fi
     local options=(-c "$1" --traits Relay --scratch-path .build-service --product LinkTransports)
-    if [[ $1 == debug ]]; then options+=(-Xswiftc -gline-tables-only); fi
+    if [[ $1 == debug ]]; then options+=($(<.ci/debug-options)); fi
     TIDINGS_SERVICE_ALONE=1 swift build "${options[@]}" >"$work/build" 2>&1 || { cat "$work/build"; return 1; }
     bash Tests/link/certificates.sh "$work"
     python3 Tests/link/credentials.py "$work"

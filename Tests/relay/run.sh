@@ -17,7 +17,7 @@ fi
 kind=
 case ${1:-} in --scenes | --mutants | --hosts) kind=$1; shift ;; esac
 
-options=(--traits Relay --scratch-path .build-service -Xswiftc -gline-tables-only)
+options=(--traits Relay --scratch-path .build-service $(<.ci/debug-options))
 export TIDINGS_SERVICE_ALONE=1
 .ci/line-by-line swift build "${options[@]}" --product tidings
 build=$(swift build "${options[@]}" --show-bin-path)

@@ -10,7 +10,7 @@ cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 kind=
 case ${1:-} in --tests | --mutants) kind=$1; shift ;; esac
 # The steps link, relay and servers build in the same place: the trait of the first two enables this one.
-options=(--traits Relay --scratch-path .build-service -Xswiftc -gline-tables-only)
+options=(--traits Relay --scratch-path .build-service $(<.ci/debug-options))
 
 export TIDINGS_SERVICE_ALONE=1
 build=$(swift build "${options[@]}" --show-bin-path)
