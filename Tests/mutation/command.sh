@@ -9,7 +9,8 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 build=$(readlink -f .build/debug) # without SwiftPM, which would wait for another of its runs
 work=$(mktemp -d "${TMPDIR:-/tmp}/tidings-command.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+# A test that is ended leaves its terminal, in which the command goes on.
+trap 'pkill -KILL -f "$work/tidings" || true; rm -rf "$work"' EXIT
 
 # The command's objects are replaced. What else the tests start stands beside them.
 mapfile -t modules < <(python3 -c 'import sys; sys.path.insert(0, ".ci"); import typecheck; print(*typecheck.of_modules(sys.argv[1]), sep="\n")' "$build")
