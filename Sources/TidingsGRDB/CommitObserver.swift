@@ -32,7 +32,8 @@
             self.sharing = sharing
             connection = db.sqliteConnection
             #if MUTANT_GRDB_POSTED_TWICE  // Found by: grdb aCommitThatTheExtensionPostsIsPostedOnce
-                extensionPosts = false
+                extensionPosts =
+                    !isMutant("GRDB_POSTED_TWICE") && tidings_grdb_extension_posts(db.sqliteConnection)
             #else
                 extensionPosts = tidings_grdb_extension_posts(db.sqliteConnection)
             #endif
@@ -54,7 +55,9 @@
             guard tidings_grdb_writes(connection) else {
                 // A refresh, or nothing was written, or only to attached and temporary databases.
                 #if MUTANT_GRDB_REFRESH_IS_POSTED  // Found by: grdb tenProcessesThatRefreshEachOtherComeToRest
-                    if !tables.isEmpty { sharing?.post(version() ?? tidings_grdb_version(), tables, connection) }
+                    if isMutant("GRDB_REFRESH_IS_POSTED"), !tables.isEmpty {
+                        sharing?.post(version() ?? tidings_grdb_version(), tables, connection)
+                    }
                 #endif
                 if !tables.isEmpty { tables = [:] }
                 return
@@ -62,7 +65,7 @@
             // The transaction has the write lock: its commit makes the counter greater by one.
             let before = version()
             #if MUTANT_GRDB_POSTED_UNDER_LOCK  // Found by: grdb aCommitIsPostedAfterItsLock
-                if let before { sharing?.post(before, tables, connection) }
+                if isMutant("GRDB_POSTED_UNDER_LOCK"), let before { sharing?.post(before, tables, connection) }
             #endif
             if extensionPosts, let before { sharing?.willCommit(before.next) }
             commits.append(Commit(before: before, tables: tables, written: tidings_grdb_written(connection)))
@@ -78,7 +81,9 @@
         // first commit. So the counter decides which transactions were committed.
         func databaseDidRollback(_ db: Database) {
             #if MUTANT_GRDB_ROLLBACK_IS_POSTED  // Found by: grdb onlyCommitsArePosted
-                sharing?.post(version() ?? tidings_grdb_version(), tables, connection)
+                if isMutant("GRDB_ROLLBACK_IS_POSTED") {
+                    sharing?.post(version() ?? tidings_grdb_version(), tables, connection)
+                }
             #endif
             tables = [:]
             settle(isCommit: false)
@@ -102,14 +107,18 @@
                 var posted = after ?? tidings_grdb_version()
                 var isCommit = isCommit
                 if let before = commit.before, let after, before.wal == after.wal {
-                    #if !MUTANT_GRDB_COUNTER_IGNORED  // Found by: grdb aTransactionWithoutEffectIsNotPosted
+                    #if MUTANT_GRDB_COUNTER_IGNORED  // Found by: grdb aTransactionWithoutEffectIsNotPosted
+                        if !isMutant("GRDB_COUNTER_IGNORED") { isCommit = before.counter != after.counter }
+                    #else
                         isCommit = before.counter != after.counter
                     #endif
                     posted.counter = before.counter &+ 1
                 }
-                #if !MUTANT_GRDB_WRITTEN_IGNORED  // Found by: grdb aTransactionWithoutEffectIsNotPosted
-                    if (next?.written ?? written) == commit.written { isCommit = false }
+                var wroteNothing = (next?.written ?? written) == commit.written
+                #if MUTANT_GRDB_WRITTEN_IGNORED  // Found by: grdb aTransactionWithoutEffectIsNotPosted
+                    if isMutant("GRDB_WRITTEN_IGNORED") { wroteNothing = false }
                 #endif
+                if wroteNothing { isCommit = false }
                 if extensionPosts {
                     settled.append((posted.version, commit.before != nil, isCommit))
                 } else if isCommit {

@@ -136,10 +136,11 @@
                 db.add(transactionObserver: observer)
             }
             observeSuspension()
-            // A commit before the center was observed may be unknown to an observation that is older.
-            #if !MUTANT_GRDB_NO_FIRST_REFRESH  // Found by: grdb aCommitBeforeTheSharingIsSeen
-                refresh(.all)
+            #if MUTANT_GRDB_NO_FIRST_REFRESH  // Found by: grdb aCommitBeforeTheSharingIsSeen
+                if isMutant("GRDB_NO_FIRST_REFRESH") { return }
             #endif
+            // A commit before the center was observed may be unknown to an observation that is older.
+            refresh(.all)
         }
 
         func cancel() {
@@ -155,9 +156,10 @@
 
         private func report(_ error: SharedNotificationError) {
             let isFirst = state.withLock { !$0.isCancelled && $0.reported.insert(error.code).inserted }
-            #if !MUTANT_GRDB_ERROR_NOT_REPORTED  // Found by: grdb aCenterThatCanNotBeOpenedAffectsNoCommit
-                if isFirst { onError(error) }
+            #if MUTANT_GRDB_ERROR_NOT_REPORTED  // Found by: grdb aCenterThatCanNotBeOpenedAffectsNoCommit
+                if isMutant("GRDB_ERROR_NOT_REPORTED") { return }
             #endif
+            if isFirst { onError(error) }
         }
     }
 
@@ -178,16 +180,17 @@
                 let center = try Center(named: centerName, configuration: configuration)
                 center.onDiagnostic = { [weak self] in self?.receive($0) }
                 #if MUTANT_GRDB_OWN_POSTS_REFRESH  // Found by: grdb aRefreshIsNotPosted
-                    let excludesOwn = false
+                    let excludesOwn = !isMutant("GRDB_OWN_POSTS_REFRESH")
                 #else
                     let excludesOwn = true
                 #endif
                 let options = Center.ObserverOptions(
                     excludingOwnPosts: excludesOwn,
                     onMissed: { [weak self] _, _ in
-                        #if !MUTANT_GRDB_MISSED_IGNORED  // Found by: grdb missedNotificationsRefreshEverything
-                            self?.refresh(.all)
+                        #if MUTANT_GRDB_MISSED_IGNORED  // Found by: grdb missedNotificationsRefreshEverything
+                            if isMutant("GRDB_MISSED_IGNORED") { return }
                         #endif
+                        self?.refresh(.all)
                     })
                 let token = try center.addObserver(forNames: .init([name, Self.died]), options: options) {
                     [weak self] in self?.receive($0)
@@ -238,9 +241,10 @@
 
         private func receive(_ notification: Center.Notification) {
             if notification.name == Self.died {
-                #if !MUTANT_GRDB_DEATH_IGNORED  // Found by: grdb aCommitOfAProcessThatDiesBeforeItsPostIsSeen
-                    refresh(.all)
+                #if MUTANT_GRDB_DEATH_IGNORED  // Found by: grdb aCommitOfAProcessThatDiesBeforeItsPostIsSeen
+                    if isMutant("GRDB_DEATH_IGNORED") { return }
                 #endif
+                refresh(.all)
                 return
             }
             if isOwn(notification) { return }
@@ -306,8 +310,9 @@
                 try center.post(name: name, payload: .init(encoding: payload))
                 lostPost = false
             } catch {
-                #if !MUTANT_GRDB_LOST_POST_FORGOTTEN  // Found by: grdb aRefusedPostIsReportedOnce
-                    lostPost = true
+                lostPost = true
+                #if MUTANT_GRDB_LOST_POST_FORGOTTEN  // Found by: grdb aRefusedPostIsReportedOnce
+                    if isMutant("GRDB_LOST_POST_FORGOTTEN") { lostPost = false }
                 #endif
                 report(
                     error as? SharedNotificationError
@@ -349,9 +354,10 @@
         private func schedule() {
             let isDue = state.withLock { state in
                 if state.isCancelled || state.isSuspended || state.pending == nil { return false }
-                #if !MUTANT_GRDB_BURST_NOT_MERGED  // Found by: grdb commitsThatArriveWhileTheWriterIsBusyAreOneRefresh
-                    if state.isScheduled { return false }
+                #if MUTANT_GRDB_BURST_NOT_MERGED  // Found by: grdb commitsThatArriveWhileTheWriterIsBusyAreOneRefresh
+                    if isMutant("GRDB_BURST_NOT_MERGED") { state.isScheduled = false }
                 #endif
+                if state.isScheduled { return false }
                 state.isScheduled = true
                 return true
             }
@@ -362,17 +368,19 @@
             let tables = state.withLock { state -> ChangedTables? in
                 state.isScheduled = false
                 if state.isCancelled || state.isSuspended { return nil }
-                #if !MUTANT_GRDB_BURST_NOT_MERGED
-                    defer { state.pending = nil }
+                #if MUTANT_GRDB_BURST_NOT_MERGED
+                    if isMutant("GRDB_BURST_NOT_MERGED") { return state.pending }
                 #endif
+                defer { state.pending = nil }
                 return state.pending
             }
             guard let tables, db.sqliteConnection != nil else { return }
             examine(db.sqliteConnection)
             if db.isInsideTransaction {
                 // The program keeps a transaction open between two accesses.
-                #if !MUTANT_GRDB_OPEN_TRANSACTION_FORGOTTEN  // Found by: grdb aRefreshWaitsForTheEndOfAnOpenTransaction
-                    isPostponed = true
+                isPostponed = true
+                #if MUTANT_GRDB_OPEN_TRANSACTION_FORGOTTEN  // Found by: grdb aRefreshWaitsForTheEndOfAnOpenTransaction
+                    if isMutant("GRDB_OPEN_TRANSACTION_FORGOTTEN") { isPostponed = false }
                 #endif
                 return state.withLock { $0.pending = tables }
             }
@@ -380,7 +388,8 @@
                 let regions = try regions(of: tables, db)
                 // Deferred and empty: does not take the write lock. GRDB triggers observations at its end.
                 #if MUTANT_GRDB_REFRESH_LOCKS  // Found by: grdb aRefreshNeedsNoWriteLock
-                    let kind = Database.TransactionKind.immediate
+                    let locks = isMutant("GRDB_REFRESH_LOCKS")
+                    let kind: Database.TransactionKind = locks ? .immediate : .deferred
                 #else
                     let kind = Database.TransactionKind.deferred
                 #endif
@@ -401,7 +410,9 @@
             let version = try db.schemaVersion()
             if version != schemaVersion {
                 // GRDB does not notice that another process has changed the schema.
-                #if !MUTANT_GRDB_SCHEMA_KEPT  // Found by: grdb anObservationFollowsASchemaThatAnotherConnectionChanges
+                #if MUTANT_GRDB_SCHEMA_KEPT  // Found by: grdb anObservationFollowsASchemaThatAnotherConnectionChanges
+                    if !isMutant("GRDB_SCHEMA_KEPT") { db.clearSchemaCache() }
+                #else
                     db.clearSchemaCache()
                 #endif
                 virtualTables = try String.fetchSet(

@@ -7,10 +7,6 @@
     internal import Glibc
     internal import NIOConcurrencyHelpers
 
-    #if MUTANTS
-        import TidingsCoding
-    #endif
-
     /// The server, and how it knows this relay.
     package struct NATSOptions: Hashable, Sendable {
         package var url: String

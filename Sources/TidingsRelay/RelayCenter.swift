@@ -7,10 +7,6 @@
     internal import Tidings
     internal import TidingsLink
 
-    #if MUTANTS
-        import TidingsCoding
-    #endif
-
     /// What the relay observes: the names of all its links.
     struct ObservedNames {
         /// Each once. "" is every name.

@@ -7,10 +7,6 @@
     internal import Tidings
     internal import TidingsLink
 
-    #if MUTANTS
-        import TidingsCoding
-    #endif
-
     final class RelayDriver: @unchecked Sendable {
         // Sendable: `lock` guards all variables. No thread waits while it has the lock.
         static let checkpointName = "tidings.relay.checkpoint"

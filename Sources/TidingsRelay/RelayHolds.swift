@@ -5,10 +5,6 @@
     internal import CTidings
     internal import TidingsLink
 
-    #if MUTANTS
-        import TidingsCoding
-    #endif
-
     /// Used with the driver's lock.
     final class RelayHold {
         /// Of the relay's links.

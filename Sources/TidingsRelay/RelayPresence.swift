@@ -6,10 +6,6 @@
     internal import Tidings
     internal import TidingsLink
 
-    #if MUTANTS
-        import TidingsCoding
-    #endif
-
     /// Used with the driver's lock, except for `task` and `hasEnded`. Ended after the driver has forgotten it.
     final class RelayPresence {
         /// Nanoseconds between two values.

@@ -7,10 +7,6 @@
     internal import Tidings
     internal import TidingsLink
 
-    #if MUTANTS
-        import TidingsCoding
-    #endif
-
     final class RelayRequests: @unchecked Sendable {
         // Sendable: the driver's lock guards `offers`, `calls`, `tasks`, `epoch` and `turn`; `queue` alone uses
         // `proxies`, `wanted`, `local` and `told`.

@@ -9,10 +9,6 @@
     internal import NIOCore
     internal import NIOSSL
 
-    #if MUTANTS
-        import TidingsCoding
-    #endif
-
     package final class TLSTransport: LinkTransport, @unchecked Sendable {
         // Sendable: `lock` guards `current` and all connections; the thread alone uses the other variables.
 

@@ -79,16 +79,19 @@
             every interval: Duration = .seconds(5), factory: any MetricsFactory = MetricsSystem.factory
         ) throws(SharedNotificationError) {
             let names = Set(names)
-            #if !MUTANT_SERVICE_NAMES_UNBOUNDED  // Found by: service theNumberOfNamesIsBounded
-                guard names.count <= CenterMetrics.maximumNames else {
-                    throw SharedNotificationError(
-                        .invalidArgument,
-                        message: """
-                            can't count the posts of \(names.count) names of center "\(center.name)"; pass at most \
-                            \(CenterMetrics.maximumNames)
-                            """)
-                }
+            #if MUTANT_SERVICE_NAMES_UNBOUNDED  // Found by: service theNumberOfNamesIsBounded
+                let maximumNames = isMutant("SERVICE_NAMES_UNBOUNDED") ? Int.max : CenterMetrics.maximumNames
+            #else
+                let maximumNames = CenterMetrics.maximumNames
             #endif
+            guard names.count <= maximumNames else {
+                throw SharedNotificationError(
+                    .invalidArgument,
+                    message: """
+                        can't count the posts of \(names.count) names of center "\(center.name)"; pass at most \
+                        \(maximumNames)
+                        """)
+            }
             guard interval >= .milliseconds(1) else {
                 throw SharedNotificationError(
                     .invalidArgument,

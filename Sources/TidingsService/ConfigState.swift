@@ -51,17 +51,17 @@
             // What this process has posted later has what arrived before, or is repaired when it arrives.
             guard isIncomplete, position >= lastOwn else { return nil }
             #if MUTANT_SERVICE_CONFIG_NOT_REPAIRED  // Found by: service aChangeInBetweenIsRetainedAgain
-                return nil
-            #else
-                return changing([:])
+                if isMutant("SERVICE_CONFIG_NOT_REPAIRED") { return nil }
             #endif
+            return changing([:])
         }
 
         /// Invariant V11.
         private mutating func take(_ key: String, _ entry: Entry) {
-            #if !MUTANT_SERVICE_CONFIG_OVERWRITES  // Found by: service aChangeInBetweenIsKept
-                if let present = entries[key], present.position >= entry.position { return }
+            #if MUTANT_SERVICE_CONFIG_OVERWRITES  // Found by: service aChangeInBetweenIsKept
+                if isMutant("SERVICE_CONFIG_OVERWRITES") { entries[key] = entry }
             #endif
+            if let present = entries[key], present.position >= entry.position { return }
             entries[key] = entry
         }
     }

@@ -62,10 +62,9 @@
                 var limit = limits[line.kind] ?? fresh
                 defer { limits[line.kind] = limit }
                 #if MUTANT_SERVICE_LOG_UNLIMITED  // Found by: service theLogIsLimitedAndCountsWhatItLeavesOut
-                    return 0
-                #else
-                    return limit.admit(at: .now, isWithin)
+                    if isMutant("SERVICE_LOG_UNLIMITED") { return 0 }
                 #endif
+                return limit.admit(at: .now, isWithin)
             }
             guard let suppressed else { return }
             if suppressed > 0 { line.metadata["tidings.suppressed"] = "\(suppressed)" }

@@ -61,9 +61,10 @@
                         var one = base
                         return await one.next(isolation: actor)
                     } onGracefulShutdown: {
-                        #if !MUTANT_SERVICE_SHUTDOWN_IGNORED  // Found by: service aSequenceEndsAfterWhatWasPosted
-                            base.finish()
+                        #if MUTANT_SERVICE_SHUTDOWN_IGNORED  // Found by: service aSequenceEndsAfterWhatWasPosted
+                            if isMutant("SERVICE_SHUTDOWN_IGNORED") { return }
                         #endif
+                        base.finish()
                     }
                 }
             }

@@ -78,10 +78,14 @@
             let deliveries = try sequence.register()
             let meters = HandlerMeters(center.name, M.name)
             let progress = Progress(center)
-            #if !MUTANT_SERVICE_DEFERRED_LOST  // Found by: service aShutdownPostsWhatWasDeferred
-                // It waits for posts of this process, for microseconds each.
-                defer { center.drainQueue() }
-            #endif
+            defer {
+                #if MUTANT_SERVICE_DEFERRED_LOST  // Found by: service aShutdownPostsWhatWasDeferred
+                    if !isMutant("SERVICE_DEFERRED_LOST") { center.drainQueue() }
+                #else
+                    // It waits for posts of this process, for microseconds each.
+                    center.drainQueue()
+                #endif
+            }
             for await delivery in deliveries.endOnGracefulShutdown() {
                 switch delivery {
                 case .message(let message, let envelope, let waited):
@@ -91,9 +95,10 @@
                     progress.ends()
                 case .reopened: break
                 case .ended(let error):
-                    #if !MUTANT_SERVICE_END_IGNORED  // Found by: service theServiceThrowsIfItsCenterEnds
-                        throw error
+                    #if MUTANT_SERVICE_END_IGNORED  // Found by: service theServiceThrowsIfItsCenterEnds
+                        if isMutant("SERVICE_END_IGNORED") { return }
                     #endif
+                    throw error
                 }
                 if Task.isCancelled { return }
             }

@@ -1,6 +1,6 @@
 #if Service
-    import Glibc
-    import Tidings
+    internal import Glibc
+    internal import Tidings
 
     /// How far a service's closure has come, for `tidings_observer_lag` and the health of the center.
     final class Progress: Sendable {

@@ -81,9 +81,11 @@
                     attributes["messaging.destination.name"] = name.rawValue
                     attributes["messaging.message.id"] = envelope.messageID
                 }
-                #if !MUTANT_SERVICE_NO_LINK  // Found by: service aHandlersSpanLinksToThePost
-                    if self == .linked, let poster { span.addLink(SpanLink(context: poster, attributes: [:])) }
+                var isLinked = self == .linked
+                #if MUTANT_SERVICE_NO_LINK  // Found by: service aHandlersSpanLinksToThePost
+                    if isMutant("SERVICE_NO_LINK") { isLinked = false }
                 #endif
+                if isLinked, let poster { span.addLink(SpanLink(context: poster, attributes: [:])) }
                 try await body()
             }
         }

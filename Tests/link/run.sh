@@ -118,13 +118,13 @@ transports() {
 # Each test of the suite that must find a mutant of a transport. One build has all; the environment chooses the one that acts.
 transport_mutants() { # transport_mutants MUTANT…: all, unless some are named
     local build lines line mutant kind test failed=0
-    build=$(readlink -f .build-service/debug) # the path that the modules were built with
+    build=.build-service/debug
     mapfile -t lines < <(.ci/check-mutants --list transports)
-    bash Tests/relay/mutants.sh "$build" transports LinkTransports "$work/transports"
+    .ci/swift-mutants-build "$build" transports TidingsRelay "$work" LinkTransports -D Relay -D Service -lnats -lstdc++
     for line in "${lines[@]}"; do
         read -r mutant kind test <<<"$line"
         if [[ $# -gt 0 && " $* " != *" ${mutant#MUTANT_} "* ]]; then continue; fi
-        if TIDINGS_MUTANT=${mutant#MUTANT_} timeout -k 5 60 "$work/transports" "$kind" "$work" $((20000 + $$ % 1000 * 10)) \
+        if TIDINGS_MUTANT=${mutant#MUTANT_} timeout -k 5 60 "$work/LinkTransports" "$kind" "$work" $((20000 + $$ % 1000 * 10)) \
             "$test" >"$work/report" 2>&1; then
             echo "${mutant#MUTANT_}: NOT FOUND by $kind $test"
             failed=1

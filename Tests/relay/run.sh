@@ -28,7 +28,7 @@ scenes() { Tests/relay/relay.py "$1" "$work/peer" "${@:2}"; }
 mutants() { # mutants MUTANT…: all, unless some are named. One build has all; the environment chooses the one that acts
     local lines line mutant scene failed=0
     mapfile -t lines < <(.ci/check-mutants --list relay)
-    bash Tests/relay/mutants.sh "$build" relay tidings "$work/tidings"
+    .ci/swift-mutants-build "$build" relay TidingsRelay "$work" tidings -D Relay -D Service -lnats -lstdc++
     for line in "${lines[@]}"; do
         read -r mutant scene <<<"$line"
         if [[ $# -gt 0 && " $* " != *" $mutant "* ]]; then continue; fi
