@@ -89,7 +89,7 @@ declare -A products=([decoder]=decoder [swift]=surface)
 build_swift() { # build_swift SCRATCH FLAG…: where to build, and more flags
     # --sanitize=fuzzer alone instruments Swift in a way that libFuzzer has ceased to look at.
     # The linker's remarks on the sanitizer's symbols fill a page, hence the file.
-    local how=(--package-path "$here/Decoder" --scratch-path "$build/$1" --sanitize=fuzzer --sanitize=address
+    local how=(--package-path "$here/Decoder" --scratch-path "$build/$1" --sanitize=fuzzer --sanitize=address $(<"$root/.ci/debug-options")
         -Xswiftc -sanitize-coverage=edge,inline-8bit-counters,pc-table,trace-cmp "${@:2}") target
     # All products at once: to build one after the other compiles what they share twice.
     if ! swift build "${how[@]}" >"$work/build" 2>&1; then

@@ -144,10 +144,11 @@ void a_thousand_and_twenty_four_observers_and_no_more(void) {
 }
 
 #define SLEEPERS 1000
+#define WAKES ROUNDS(full() ? 12 : 4)
 #define SLEEPERS_EACH 50
 
 static void *waits_for_each(void *observer) {
-    for (uint32_t i = 0; i < ROUNDS(12); i++) {
+    for (uint32_t i = 0; i < WAKES; i++) {
         const tidings_delivery delivery = receive(observer);
         CHECK(stamp_of(&delivery).number == i, "%u instead of %u", stamp_of(&delivery).number, i);
     }
@@ -168,7 +169,7 @@ static void sleeps_in_threads(void) {
 static _Atomic uint32_t posts_returned;
 
 static void *posts_to_all(void *publisher) {
-    for (uint32_t i = 0; i < ROUNDS(12); i++) {
+    for (uint32_t i = 0; i < WAKES; i++) {
         while (statistics_of(center).observers_asleep < SLEEPERS) usleep(1000);
         post_number(publisher, i);
         atomic_store(&posts_returned, i + 1);
@@ -185,7 +186,7 @@ void a_thousand_sleepers_hear_of_every_post(void) {
     for (int i = 0; i < SLEEPERS / SLEEPERS_EACH; i++) pids[i] = start(sleeps_in_threads);
     pthread_t poster;
     OK(pthread_create(&poster, NULL, posts_to_all, publisher));
-    for (uint32_t returned = 0; returned < ROUNDS(12);) {
+    for (uint32_t returned = 0; returned < WAKES;) {
         usleep(1000);
         returned = atomic_load(&posts_returned);
         // A poster may lose its processor now and then, on a busy machine for longer than the revoke timeout (a quarter
