@@ -208,6 +208,11 @@ void writers_and_waiters_survive_kills_and_stops(void) {
         unsigned long counter, wakes;
         const char *got = answer(&waiters[i]);
         CHECK(got && sscanf(got, "%lu %lu", &counter, &wakes) == 2, "waiter %d: '%s'", i, got ? got : "(it ended)");
+        // The rest: by now everything is posted.
+        for (char *end; (got = ask(&waiters[i], "SELECT tidings_wait('main', 0, 0, 1)")) && *got;) {
+            counter = strtoul(got, &end, 10);
+            CHECK(*end == '\0', "waiter %d: '%s'", i, got);
+        }
         CHECK(counter == strtoul(last, NULL, 10), "waiter %d ended at %lu, the last change is %s", i, counter, last);
         told += wakes;
     }

@@ -81,7 +81,8 @@ static int64_t number(sqlite3 *db, const char *sql) {
     return value;
 }
 
-// Until there is a table "stop": waits, and now and then counts the commits since the last time. "COUNTER WAKES".
+// Until there is a table "stop": waits, and now and then counts the commits since the last time. "COUNTER WAKES". The
+// table is visible before its commit is posted, so the counter can be that of the commit before.
 static char *follow(sqlite3 *db) {
     int64_t counter = number(db, "SELECT max(counter) FROM tidings_changes('main')"), wakes = 0, counted = counter;
     while (number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'stop'") == 0) {
@@ -102,7 +103,6 @@ static char *follow(sqlite3 *db) {
         }
         counted = counter;
     }
-    for (int64_t more; (more = number(db, "SELECT tidings_wait('main', 0, 0, 1)")) != -1;) counter = more;
     char *text = NULL;
     if (asprintf(&text, "%lld %lld", (long long)counter, (long long)wakes) < 0) abort();
     return text;
