@@ -379,3 +379,142 @@ static void told_apart_again(bool beside) {
 }
 void names_are_told_apart_again_once_there_is_room_for_them(void) { told_apart_again(false); }
 void names_are_told_apart_again_wherever_they_are_removed_first(void) { told_apart_again(true); }
+
+// MARK: The processor time of each call
+
+// The bounds of notify.h hold for optimized code where this is developed. Four times as much is allowed, as in
+// Tests/scenarios/bounds.c: for a machine of a quarter of its speed.
+#define SLOWER (SANITIZED ? 60.0 : 4.0)
+#define CALL_MS 20.0
+
+static const char *contents;  // of the center
+static bool is_full;
+
+static double processor_ms(void) {
+    struct timespec used;
+    CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0, "errno %d", errno);
+    return (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
+}
+
+static void within(double used, double bound, const char *call) {
+    const char *figures = getenv("TIDINGS_TEST_FIGURES");  // prints what takes at least so many ms, and goes on
+    if (figures && used >= atof(figures)) {
+        printf("%-10s %9.3f ms of %3.0f  %s\n", contents, used, bound, call);
+        fflush(stdout);  // children end by _exit
+    }
+    CHECK(figures || used <= bound * SLOWER, "%s: %s took %.1f ms of processor time, more than %.0f", contents, call,
+          used, bound);
+}
+
+#define MEASURED(bound, text, call)                                                                                    \
+    do {                                                                                                               \
+        const double before_ = processor_ms();                                                                         \
+        call;                                                                                                          \
+        within(processor_ms() - before_, bound, text);                                                                 \
+    } while (0)
+#define BOUNDED(call) MEASURED(CALL_MS, #call, call)
+// For what takes time in proportion to the tokens of the process.
+#define BOUNDED_FOR_ALL(call) MEASURED(CALL_MS + OWN_NAMES / 1e3, #call, call)
+
+enum { OWN_NAMES = SANITIZED ? 3000 : 100000, DEAD = SANITIZED ? 50 : 500 };
+
+// Twice around the ring, so that each of very many names may have been posted.
+static void posts_two_laps(void) {
+    for (int i = 0; i < 2 * 4096; i++) post_number((int)random_below(OWN_NAMES));
+}
+
+static void calls_each_function(void) {
+    static int tokens[OWN_NAMES];
+    int descriptor = -1, number = 0, length = 0;
+    uint32_t count;
+    uint64_t state;
+    BOUNDED(OK(notify_post("com.example.0")));  // opens the center
+    BOUNDED(OK(notify_post("com.example.0")));
+    BOUNDED(OK(notify_simple_post("com.example.0")));
+    BOUNDED(OK(notify_register_plain("com.example.0", &tokens[0])));
+    BOUNDED(OK(notify_register_signal("com.example.1", SIGURG, &tokens[1])));
+    BOUNDED(EXPECT(NOTIFY_STATUS_INVALID_PORT, notify_register_mach_port("com.example.1", NULL, 0, &number)));
+    for (int i = 2; i < OWN_NAMES; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "com.example.%d", i);
+        if (i % 4)
+            BOUNDED(OK(notify_register_check(name, &tokens[i])));
+        else
+            BOUNDED(OK(notify_register_file_descriptor(name, &descriptor, i > 4 ? NOTIFY_REUSE : 0, &tokens[i])));
+    }
+    ends_well(start(posts_two_laps));
+    BOUNDED(OK(notify_check(tokens[2], &number)));
+    ends_well(start(posts_two_laps));
+    BOUNDED(OK(notify_peek(tokens[2], &count)));
+    ends_well(start(posts_two_laps));
+    BOUNDED(OK(notify_get_state(tokens[2], &state)));
+    ends_well(start(posts_two_laps));
+    for (int i = 2; i < 20; i++)
+        BOUNDED(EXPECT(is_full ? NOTIFY_STATUS_FAILED : NOTIFY_STATUS_OK, notify_set_state(tokens[i], 1)));
+    BOUNDED(OK(notify_get_state(tokens[3], &state)));
+    CHECK(state == !is_full, "state %llu", (unsigned long long)state);
+    // Where no name fits, a name that has no state can't be cleared either.
+    for (int i = 2; i < 20; i++) BOUNDED((void)notify_set_state(tokens[i], 0));
+    BOUNDED(OK(notify_suspend(tokens[4])));
+    BOUNDED(OK(notify_resume(tokens[4])));
+    BOUNDED(OK(notify_suspend_pid(getpid())));
+    ends_well(start(posts_two_laps));
+    BOUNDED(OK(notify_resume_pid(getpid())));
+    for (int i = 0; i < 100; i++) BOUNDED(OK(notify_monitor_file(tokens[i], (char *)"/dev/null", 0)));
+    BOUNDED(OK(notify_monitor_file(tokens[0], NULL, 0)));
+    BOUNDED(OK(notify_get_event(tokens[0], &number, NULL, &length)));
+    BOUNDED_FOR_ALL(OK(notify_dump_status("/dev/null")));
+    BOUNDED(CHECK(notify_is_valid_token(tokens[0]), "%d", tokens[0]));
+    BOUNDED(_notify_fork_child());
+    BOUNDED(notify_set_options(NOTIFY_OPT_REGEN));
+    for (int i = OWN_NAMES - 1; i >= 0; i--) BOUNDED_FOR_ALL(OK(notify_cancel(tokens[i])));
+}
+
+static channel filled;
+
+// Takes all states, and every name that the center has left, and stays.
+static void fills(void) {
+    const tidings_configuration configuration = {.names = SANITIZED ? 8192 : 0};
+    tidings_center *center;
+    CHECK(tidings_open("default", &configuration, &center) == 0, "%s", tidings_last_error());
+    tidings_observer *observer;
+    uint32_t subscription;
+    char name[64];
+    for (int i = 0; i < 896 / 4 * 3; i++) {
+        snprintf(name, sizeof name, "com.example.state.%d", i);
+        OK(notify_set_state(check_of(name), 1));
+    }
+    int error = tidings_observer_open(center, 0, &observer);
+    for (int i = 0; error == 0; i++) {
+        const int length = snprintf(name, sizeof name, "com.example.full.%d", i);
+        error = tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &subscription);
+    }
+    CHECK(error == -ENOSPC, "error %d", error);
+    tell(&filled);
+    pause();
+}
+
+static void observes_all_and_dies(void) {
+    tidings_observer *observer;
+    uint32_t subscription;
+    CHECK(tidings_observer_open(default_center(), TIDINGS_OBSERVE_LOSSLESS, &observer) == 0, "no observer");
+    CHECK(tidings_observer_add(observer, NULL, 0, NULL, 0, 0, &subscription) == 0, "no subscription");
+}
+
+// The bounds of notify.h: for a process of very many names, in a new center, in one whose tables of names and of states
+// are full, and in one where the process that filled them, and hundreds of other ones, are dead.
+void each_call_of_notify_ends_within_its_bound(void) {
+    contents = "new";
+    ends_well(start(calls_each_function));
+    CHECK(tidings_remove("default", NULL) == 0, "%s", tidings_last_error());  // a fresh table is full at once
+    contents = "full";
+    is_full = true;
+    filled = channel_open();
+    const pid_t filler = start(fills);
+    told(&filled);
+    ends_well(start(calls_each_function));
+    contents = "the dead";
+    for (int i = 0; i < DEAD; i++) ends_well(start(observes_all_and_dies));
+    CHECK(kill(filler, SIGKILL) == 0 && waitpid(filler, NULL, 0) == filler, "errno %d", errno);
+    ends_well(start(calls_each_function));
+}
