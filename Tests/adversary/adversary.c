@@ -181,7 +181,7 @@ static _Noreturn void writer(const char *center, uint64_t random, uint64_t kinds
                 continue;
             }
             word kind;
-            do kind = (word)(random_from(&random) % WORDS);
+            do kind = (word)(random_from(&random) % WORD_KINDS);
             while (!(kinds >> kind & 1));
             const uint64_t offset = word_place(&c, kind, (uint32_t)random_from(&random));
             uint64_t value = word_instead(&c, offset, word_read(&c, offset), (uint8_t)random_from(&random),
@@ -456,9 +456,12 @@ static void make_centers(void) {
 
 static uint64_t some_kinds(uint64_t *random) {
     uint64_t kinds = 0;
-    for (uint64_t n = 1 + random_from(random) % 3; n-- > 0;) kinds |= UINT64_C(1) << random_from(random) % WORDS;
+    for (uint64_t n = 1 + random_from(random) % 3; n-- > 0;) kinds |= UINT64_C(1) << random_from(random) % WORD_KINDS;
+    // One kind of forty, and most of the words of presence and of calls.
+    if (random_from(random) % 4 == 0) kinds |= UINT64_C(1) << (random_from(random) % 2 ? WORD_PRESENCE : WORD_CALL);
     // Rare: a center that seems removed ends the round's work at once.
     if (random_from(random) % 16) kinds &= ~(UINT64_C(1) << WORD_REMOVED);
+    kinds &= ~(UINT64_C(1) << WORD_NONE);
     return kinds ? kinds : UINT64_C(1) << WORD_COUNT;
 }
 

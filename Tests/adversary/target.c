@@ -77,8 +77,8 @@ static void end(own *me, uint64_t from) {
     })
 
 static const char *const names[] = {
-    "a",   "b",  "com.example.progress", "com.example.a.name.of.some.length.that.takes.a.good.part.of.a.cell.with.it",
-    "x.1", "x.2"};
+    "a",   "b",   "com.example.progress", "com.example.a.name.of.some.length.that.takes.a.good.part.of.a.cell.with.it",
+    "x.1", "x.2", TIDINGS_PRESENCE_NAME};
 static const size_t sizes[] = {0, 8, 64, 190, 400, 3000, 20000, 65536};
 #define OF(array) (sizeof(array) / sizeof(array)[0])
 
@@ -134,6 +134,9 @@ static void look(own *me, tidings_observer *observer, uint32_t times) {
         use_bytes(me, d.name, d.name_length + 1);
         use_bytes(me, d.subject, d.subject_length + 1);
         use_bytes(me, d.payload, d.size);
+        tidings_presence notice;
+        if (d.flags & TIDINGS_DELIVERY_PRESENCE && CALL(me, tidings_presence_read(&d, &notice)) == 0)
+            use_bytes(me, notice.role, strlen(notice.role) + strlen(notice.executable));
         if (below(me, 4)) continue;
         const uint32_t which = below(me, 2);
         if (me->held[which].payload) use_bytes(me, me->held[which].payload, me->held[which].size);
@@ -171,6 +174,85 @@ static void observe(own *me, tidings_center *center) {
     look(me, observer, 5);
     RUN(me, tidings_observer_close(observer));
     for (uint32_t i = 0; i < 2; i++) RUN(me, tidings_release(&me->held[i]));
+}
+
+// MARK: Presence and requests
+
+static void announce(own *me, tidings_center *center) {
+    static const uint8_t payload[3000];
+    const char *name = names[below(me, OF(names))];
+    const tidings_will will = {.name = name,
+                               .name_length = strlen(name),
+                               .payload = payload,
+                               .size = sizes[below(me, 6)],
+                               .flags = below(me, 4) ? 0 : TIDINGS_POST_RETAIN};
+    if (below(me, 4) == 0) CALL(me, tidings_presence_watch(center));
+    CALL(me, tidings_announce(center, "role", below(me, 5), below(me, 2) ? &will : NULL, 1000000));
+}
+
+#define ASKED 16u  // as many requests and calls are remembered
+
+typedef struct service {
+    tidings_server *server;
+    tidings_caller *caller;
+    uint64_t requests[ASKED], calls[ASKED];
+} service;
+
+static void answer(own *me, service *s) {
+    tidings_request request;
+    while (below(me, 8) && CALL(me, tidings_server_next(s->server, 1000 * (int64_t)below(me, 500), &request)) == 0) {
+        s->requests[below(me, ASKED)] = request.id;
+        if (request.kind == TIDINGS_REQUEST_NEW) use_bytes(me, request.payload, request.size);
+    }
+    if (below(me, 8) == 0) RUN(me, tidings_server_hold(s->server, below(me, 2)));
+    for (uint32_t i = 0; i < ASKED; i++) {
+        static const uint8_t reply[65536];
+        const tidings_reply_options options = {.code = 1, .more = below(me, 3) == 0};
+        if (s->requests[i] == 0 || below(me, 4) == 0) continue;
+        if (below(me, 8) == 0)
+            CALL(me, tidings_request_end(s->server, s->requests[i], below(me, 2) ? -ECONNRESET : -ECONNREFUSED));
+        else
+            CALL(me, tidings_reply(s->server, s->requests[i], reply, sizes[below(me, OF(sizes))], &options));
+        if (!options.more) s->requests[i] = 0;
+    }
+}
+
+static void ask(own *me, service *s) {
+    static const uint8_t payload[65536];
+    for (uint32_t i = below(me, ASKED); i-- > 0;) {
+        const tidings_call_options options = {.flags = below(me, 2) ? TIDINGS_CALL_IDEMPOTENT : 0,
+                                              .timeout_ns = below(me, 4) ? 0 : 1000000};
+        const size_t size = sizes[below(me, OF(sizes))];
+        CALL(me, tidings_call(s->caller, payload, size, &options, &s->calls[below(me, ASKED)]));
+    }
+    const uint64_t id = s->calls[below(me, ASKED)];
+    if (below(me, 4) == 0) CALL(me, tidings_call_cancel(s->caller, id));
+    tidings_outcome outcome;
+    while (below(me, 16) && CALL(me, tidings_caller_next(s->caller, below(me, 4) ? 0 : id,
+                                                         1000 * (int64_t)below(me, 500), &outcome)) == 0) {
+        if (outcome.error == 0) use_bytes(me, outcome.payload, outcome.size);
+        if (outcome.more) CALL(me, tidings_call_continue(s->caller, outcome.id));
+    }
+}
+
+static bool use_served(void *context, const char *name, size_t name_length) {
+    use_bytes(context, name, name_length);
+    return true;
+}
+
+// Serves and calls one name, as other threads and targets do.
+static void serve(own *me, tidings_center *center) {
+    service s = {0};
+    CALL(me, tidings_served(center, use_served, me));
+    if (below(me, 4)) CALL(me, tidings_server_open(center, "ask", 3, &s.server));
+    if (below(me, 4)) CALL(me, tidings_caller_open(center, "ask", 3, &s.caller));
+    for (uint32_t i = 1 + below(me, 20); i-- > 0 && !is_over;) {
+        if (s.caller) ask(me, &s);
+        if (s.server) answer(me, &s);
+    }
+    RUN(me, tidings_server_close(s.server));
+    RUN(me, tidings_caller_close(s.caller));
+    if (below(me, 4) == 0) CALL(me, tidings_withdraw(center));
 }
 
 static void look_around(own *me, tidings_center *center) {
@@ -239,11 +321,15 @@ static void *live(void *argument) {
         }
         for (uint32_t i = 1 + below(me, 20); i-- > 0 && !is_over;) {
             if (*plant) mistake(me, center);
-            switch (below(me, 8)) {
+            switch (below(me, 12)) {
                 case 0: look_around(me, center); break;
                 case 1:
                 case 2:
                 case 3: observe(me, center); break;
+                case 4:
+                case 5:
+                case 6: serve(me, center); break;
+                case 7: announce(me, center); break;
                 default: post(me, center, read_only); break;
             }
         }

@@ -22,6 +22,11 @@ final class AdversaryTarget: @unchecked Sendable {
         var x: Double
         var y: Double
     }
+    struct Question: Center.Request {
+        typealias Reply = String
+        static let name: Center.Name = "ask"
+        var text: String
+    }
     final class Model: Sendable {}
     struct Changed: Center.MainActorMessage {
         typealias Subject = Model
@@ -131,6 +136,7 @@ final class AdversaryTarget: @unchecked Sendable {
                 case 4..<8: sequences(center)
                 case 8..<12: pollable(center)
                 case 12: mainActor(center)
+                case 13..<16: requests(center)
                 default: closures(center)
                 }
             }
@@ -226,6 +232,21 @@ final class AdversaryTarget: @unchecked Sendable {
         var readable = pollfd(fd: observer.fileDescriptor, events: Int16(POLLIN), revents: 0)
         _ = call("poll") { poll(&readable, 1, 5) }
         call("close pollable") { withExtendedLifetime(observer) {} }
+    }
+
+    /// Announces itself, serves and asks, as other threads and targets do.
+    private func requests(_ center: Center) {
+        let announcement = call("announce") { try center.announce(role: "role", timeout: .milliseconds(1)) }
+        let server = call("serve") { try center.serve(Question.self) { question, _ in question.text } }
+        let text = String(repeating: "x", count: [0, 10, 300, 9000][next(4)])
+        let isDone = DispatchSemaphore(value: 0)
+        Task {
+            for _ in 0..<10 { _ = try? await center.request(Question(text: text), timeout: .milliseconds(50)) }
+            isDone.signal()
+        }
+        post(center)
+        call("end of requests") { isDone.wait() }
+        call("end of a server") { withExtendedLifetime((announcement, server)) {} }
     }
 
     /// Posts from the main actor. Rarely called: such a post waits up to 10 s for the main actor's observers.
