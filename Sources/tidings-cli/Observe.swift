@@ -129,8 +129,8 @@ struct Observe: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Start after the notification with this sequence, or with those in the ring that were posted at most so \
-            long ago: 42, or 500ms, 2s, 5m, 1h.
+            Start after the notification with this sequence (42, or 42@INCARNATION, which fails if the center is \
+            another one by now), or with those in the ring that were posted at most so long ago: 500ms, 2s, 5m, 1h.
             """, valueName: "sequence|duration"))
     var since: Since?
 
@@ -170,9 +170,9 @@ struct Observe: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Print lines of this form: {{.name}}, {{.payload.title}}, {{.payload.tracks.0}}. Fields: sequence, name, \
-            subject, payload, postedAt, pid, uid, executable, retained, cleared, and host and center of a relayed \
-            notification. A missing value is empty.
+            Print lines of this form: {{.name}}, {{.payload.title}}, {{.payload.tracks.0}}. Fields: sequence, \
+            incarnation, name, subject, payload, postedAt, pid, uid, executable, retained, cleared, and host and \
+            center of a relayed notification. A missing value is empty.
             """, valueName: "text"))
     var template: Template?
 
@@ -319,13 +319,14 @@ struct Observe: ParsableCommand {
     /// Where the observer starts, and the earliest time of a notification that it prints.
     private func start(in center: Center) -> (position: Center.Start, time: UInt64) {
         #if MUTANT_SINCE_COUNTS_ITSELF  // Found by: command startsAfterASequence
-            if isMutant("SINCE_COUNTS_ITSELF"), case .sequence(let sequence) = since {
+            if isMutant("SINCE_COUNTS_ITSELF"), case .sequence(let sequence, nil) = since {
                 return (.after(sequence - 1, in: center.incarnation), 0)
             }
         #endif
         switch since {
         case nil: return (from == .oldest ? .oldest : .now, 0)
-        case .sequence(let sequence): return (.after(sequence, in: center.incarnation), 0)
+        case .sequence(let sequence, let incarnation):
+            return (.after(sequence, in: incarnation ?? center.incarnation), 0)
         case .seconds(let seconds):
             #if MUTANT_SINCE_LENGTH_IGNORED  // Found by: command startsALengthOfTimeAgo
                 if isMutant("SINCE_LENGTH_IGNORED") { return (.oldest, 0) }
@@ -337,7 +338,7 @@ struct Observe: ParsableCommand {
 
     /// The library reports no notification that left the ring before an observer registered.
     private func reportGap(after since: Since?, in center: Center) throws {
-        guard case .sequence(let sequence) = since else { return }
+        guard case .sequence(let sequence, _) = since else { return }
         let oldest = try center.statistics.oldestSequence
         if oldest > sequence, oldest - sequence > 1 {
             Terminal.note("the positions from #\(sequence + 1) to #\(oldest - 1) have left the ring")

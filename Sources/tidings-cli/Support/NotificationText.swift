@@ -1,8 +1,8 @@
 import Foundation
 import Tidings
 
-/// Writes notifications, losses and the ends of centers as lines. Keeps the text of the latest name and time, which
-/// most notifications share with the one before.
+/// Writes notifications, losses and the ends of centers as lines. Keeps the text of the latest name, time and
+/// incarnation, which most notifications share with the one before.
 struct NotificationText {
     enum Style {
         case pretty, json
@@ -13,6 +13,7 @@ struct NotificationText {
     /// The latest line, without its end.
     private(set) var line: [UInt8] = []
     private var name: (value: Center.Name, text: [UInt8]) = ("", [])
+    private var incarnation: (value: UInt64, text: [UInt8]) = (0, [])
     private var second: (value: UInt64?, before: [UInt8], after: [UInt8]) = (nil, [], [])
 
     init(_ style: Style) {
@@ -78,7 +79,12 @@ struct NotificationText {
         let (envelope, payload) = (notification.envelope, notification.payload)
         line.append("{\"sequence\":")
         line.append(envelope.sequence)
-        line.append(",\"name\":")
+        if envelope.incarnation != incarnation.value || incarnation.text.isEmpty {
+            incarnation = (envelope.incarnation, Array(String(envelope.incarnation, radix: 16).utf8))
+        }
+        line.append(",\"incarnation\":\"")
+        line.append(contentsOf: incarnation.text)
+        line.append("\",\"name\":")
         setName(notification.name) { $0.jsonString }
         line.append(contentsOf: name.text)
         line.append(",\"subject\":")

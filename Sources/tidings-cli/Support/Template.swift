@@ -13,8 +13,8 @@ struct Template: ExpressibleByArgument {
     private let end: String
 
     static let fields = [
-        "sequence", "name", "subject", "payload", "postedAt", "pid", "uid", "executable", "retained", "cleared",
-        "host", "center",
+        "sequence", "incarnation", "name", "subject", "payload", "postedAt", "pid", "uid", "executable", "retained",
+        "cleared", "host", "center",
     ]
 
     /// - Returns: `nil` if a field has no end, or is none of ``fields``.
@@ -49,6 +49,7 @@ struct Template: ExpressibleByArgument {
         let envelope = notification.envelope
         return switch field {
         case "sequence": String(envelope.sequence)
+        case "incarnation": String(envelope.incarnation, radix: 16)
         case "name": notification.name.rawValue
         case "subject": envelope.subject ?? ""
         case "postedAt": NotificationText.timestamp(envelope.postedAtNanoseconds)

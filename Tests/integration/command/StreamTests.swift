@@ -58,6 +58,24 @@ struct StreamTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func startsAfterASequenceOfOneCenter() async throws {
+        let directory = try CenterDirectory()
+        let center = try directory.center()
+        let first = try center.post(name: "a", payload: .json("1"))
+        try center.post(name: "a", payload: .json("2"))
+        let observer = try await observe("a", "--from", "oldest", "--count", "1", "--format", "json", in: directory)
+        let printed = try #require(object(await observer.output.all().first)["incarnation"] as? String)
+        #expect(printed == String(center.incarnation, radix: 16))
+        let again = try await observe(
+            "a", "--since", "\(first)@\(printed)", "--count", "1", "--template", "{{.payload}} {{.incarnation}}",
+            in: directory)
+        expectEqual(await again.output.all(), ["2 \(printed)"])
+        let other = try await tidings("observe", "a", "--since", "\(first)@1", in: directory)
+        #expect(other.status == 1 && other.errors.count == 1)
+        #expect(other.errors.first?.contains("of incarnation 0000000000000001") == true, "\(other.errors)")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func startsALengthOfTimeAgo() async throws {
         let directory = try CenterDirectory()
         try await tidings("post", "a", "--retain", "--text", "old", in: directory)
@@ -70,11 +88,13 @@ struct StreamTests {
 
     @Test(arguments: [("7", 7), ("18446744073709551615", .max)] as [(String, UInt64)])
     func aNumberIsASequence(text: String, sequence: UInt64) {
-        if case .sequence(sequence) = Since(argument: text) { return }
+        if case .sequence(sequence, nil) = Since(argument: text) { return }
         Issue.record("\(text): \(String(describing: Since(argument: text)))")
     }
 
-    @Test(arguments: ["", "-1", "1.5", "18446744073709551616", "5 m", "nan", "yesterday"])
+    @Test(arguments: [
+        "", "-1", "1.5", "18446744073709551616", "5 m", "nan", "yesterday", "@", "1@", "@1", "1@x", "1@1@1",
+    ])
     func refusesOtherStarts(text: String) {
         #expect(Since(argument: text) == nil)
     }
