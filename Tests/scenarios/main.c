@@ -10,6 +10,7 @@
 #define MOUNTING SCENARIO
 #define AS_OTHERS SCENARIO
 #define LIMITED SCENARIO
+#define LARGE SCENARIO
 #define RETOLD(condition, name) SCENARIO(name)
 #define APART RETOLD
 #include "scenarios.h"
@@ -24,6 +25,7 @@ static const struct {
 #define MOUNTING(name) {"mounting", #name, name},
 #define AS_OTHERS(name) {"others", #name, name},
 #define LIMITED(name) {"limited", #name, name},
+#define LARGE(name) {"large", #name, name},
 #define RETOLD(condition, name) {"retold", #condition "/" #name, name},
 #define APART(condition, name) {"apart", #condition "/" #name, name},
 #include "scenarios.h"
@@ -47,8 +49,9 @@ int main(int count, char **arguments) {
     const bool leaves = count == 5 && strcmp(arguments[1], "--leave") == 0;
     if (leaves) arguments++, count--;
     if (count != 4) {
-        fprintf(stderr, "usage: ScenarioPeer --list | ScenarioPeer --leave WHAT SEED DIRECTORY | ScenarioPeer --may "
-                        "mounts|users|limits|filters|namespaces | ScenarioPeer [CONDITION/]SCENARIO SEED DIRECTORY\n");
+        fprintf(stderr,
+                "usage: ScenarioPeer --list | ScenarioPeer --leave WHAT SEED DIRECTORY | ScenarioPeer --may "
+                "mounts|users|limits|room|filters|namespaces | ScenarioPeer [CONDITION/]SCENARIO SEED DIRECTORY\n");
         return 64;
     }
     random_seed(strtoull(arguments[2], NULL, 10));

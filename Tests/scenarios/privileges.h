@@ -18,8 +18,8 @@ bool write_line(const char *path, const char *line);
 #define ANOTHER_USER ((uid_t)65534)
 void become(uid_t user);
 
-// "mounts", "users", "limits", "filters", "namespaces": may this process do that? Asked by the tests before they tell a
-// scenario that does.
+// "mounts", "users", "limits", "room", "filters", "namespaces": may this process do that? Asked by the tests before
+// they tell a scenario that does.
 bool may(const char *what);
 
 #endif

@@ -2,8 +2,9 @@
 // holds its functions, or of the condition. The tests read this list by `ScenarioPeer --list`.
 //
 // SCENARIO(name) is an ordinary one. STEPPED needs single steps, MOUNTING file systems of its own, AS_OTHERS the right
-// to become another user. LIMITED uses up what a sanitizer needs. RETOLD is another one's function under a condition
-// (conditions.c). APART is the same for a condition that needs namespaces (namespaces.c).
+// to become another user. LIMITED uses up what a sanitizer needs. LARGE needs memory for the largest center. RETOLD is
+// another one's function under a condition (conditions.c). APART is the same for a condition that needs namespaces
+// (namespaces.c).
 // clang-format off
 
 CATEGORY(births)
@@ -215,7 +216,8 @@ SCENARIO(an_observer_without_a_place_is_not_rung)
 
 CATEGORY(bounds)
 SCENARIO(each_call_ends_within_its_bound)
-SCENARIO(each_call_ends_within_its_bound_in_the_largest_center)
+LARGE(each_call_ends_within_its_bound_in_the_largest_center)
+LARGE(each_call_of_the_largest_sealed_center_ends_within_its_bound)
 SCENARIO(each_call_of_a_sealed_center_ends_within_its_bound)
 SCENARIO(an_observer_opens_at_once_after_five_hundred_deaths)
 SCENARIO(a_new_process_opens_an_observer_at_once_after_five_hundred_deaths)
@@ -615,4 +617,5 @@ STEPPED(a_removal_with_readers_survives_a_fault_anywhere)
 #undef AS_OTHERS
 #undef LIMITED
 #undef RETOLD
+#undef LARGE
 #undef APART

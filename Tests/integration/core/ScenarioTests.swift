@@ -145,6 +145,15 @@ private let canFilter: ConditionTrait = .enabled("a filter refuses system calls,
     func comesTrueAtItsLimits(scenario: Scenario) async throws {
         try await scenario.tell()
     }
+
+    @Test(
+        .timeLimit(Scenario.limit),
+        .enabled("the largest center is not tested: it needs 4 GiB of /dev/shm") { try Scenario.may("room") },
+        arguments: try Scenario.all(.large)
+    )
+    func comesTrueInTheLargestCenter(scenario: Scenario) async throws {
+        try await scenario.tell()
+    }
 }
 
 /// The same where something is missing, or processes do not see each other.

@@ -5,7 +5,7 @@ import Testing
 /// What several processes do with one center, told in C (`Tests/scenarios`, because they fork) and named by a sentence.
 struct Scenario: CustomTestStringConvertible, Sendable {
     enum Kind: String {
-        case plain, stepped, mounting, others, limited, retold, apart
+        case plain, stepped, mounting, others, limited, large, retold, apart
     }
 
     let kind: Kind
