@@ -98,6 +98,8 @@ static void posting(void) {
         tidings_publisher *of = i == 0 ? publisher : other;
         BOUNDED(tidings_post(of, "x", 1, NULL, NULL));
         BOUNDED(tidings_post(of, large, sizeof large, NULL, NULL));
+        tidings_holder holder;
+        BOUNDED(tidings_last_error_holder(&holder));
         const tidings_payload payloads[] = {{"x", 1}, {large, sizeof large}, {"x", 1}};
         BOUNDED(tidings_post_many(of, payloads, 3, NULL, NULL, NULL));
         BOUNDED(tidings_post(of, "x", 1, &retain, NULL));
@@ -171,6 +173,12 @@ static void looking(void) {
     BOUNDED(tidings_orphans_get(center, &orphans));
     uint32_t values, values_max;
     BOUNDED(tidings_values(center, &values, &values_max));
+    // As many sections as there may be, and none of the type.
+    static const uint64_t sections[TIDINGS_SECTIONS_MAX / 8 - 1];
+    const tidings_delivery delivery = {
+        .flags = TIDINGS_DELIVERY_SECTIONS, .sections = sections, .sections_size = sizeof sections};
+    size_t size;
+    BOUNDED(tidings_delivery_section(&delivery, TIDINGS_SECTION_ORIGIN, &size));
 }
 
 static void announcing(void) {
@@ -184,6 +192,11 @@ static void announcing(void) {
 }
 
 #define SERVICE "s"
+
+static bool go_on(void *context, const char *name, size_t name_length) {
+    (void)context, (void)name, (void)name_length;
+    return true;
+}
 
 static void requesting(void) {
     static char large[3000];
@@ -199,13 +212,24 @@ static void requesting(void) {
         BOUNDED(tidings_call(caller, large, sizeof large, NULL, &id[1]));
         BOUNDED(tidings_call(caller, "x", 1, &(tidings_call_options){.flags = TIDINGS_CALL_IDEMPOTENT}, &id[2]));
     }
-    for (int i = 0; server && i < 2; i++) {
+    BOUNDED(tidings_served(center, go_on, NULL));
+    if (server) {
+        BOUNDED(tidings_server_spin(server, 0));
+        for (int i = 0; i < 2; i++) {
+            BOUNDED(tidings_server_next(server, 0, &request));
+            BOUNDED(tidings_reply(server, request.id, large, sizeof large, i ? &part : NULL));
+        }
+        BOUNDED(tidings_server_hold(server, true));
         BOUNDED(tidings_server_next(server, 0, &request));
-        BOUNDED(tidings_reply(server, request.id, large, sizeof large, i ? &part : NULL));
+        BOUNDED(tidings_server_hold(server, false));
+        BOUNDED(tidings_server_next(server, 0, &request));
+        BOUNDED(tidings_request_end(server, request.id, -ECONNRESET));
+        BOUNDED(tidings_server_await_successor(server, 0));
+        BOUNDED(tidings_server_interrupt(server));
     }
-    if (server) BOUNDED(tidings_server_interrupt(server));
     if (caller) {
         tidings_outcome outcome;
+        BOUNDED(tidings_caller_spin(caller, 0));
         BOUNDED(tidings_caller_next(caller, id[0], 0, &outcome));
         BOUNDED(tidings_caller_next(caller, 0, 0, &outcome));
         BOUNDED(tidings_call_continue(caller, id[1]));
@@ -762,6 +786,10 @@ static void sealed_in_each_world(tidings_configuration configuration, double bou
             CHECK(flags || sent == 0, "%d", sent);
             if (sent != 0) continue;
             BOUNDED(tidings_receive_at_most(sockets[1], UINT64_MAX, &received));
+            if (received) BOUNDED(tidings_close(received));
+            received = NULL;
+            OK(tidings_send(center, sockets[0], flags));
+            BOUNDED(tidings_receive(sockets[1], &received));
             if (received) BOUNDED(tidings_close(received));
             received = NULL;
         }
