@@ -65,8 +65,8 @@
 /// full, or a participant died.
 ///
 /// The two figures hold for optimized code on a machine of 2026, in spoiled centers too. A test allows four times as
-/// much (Docs/Testing.md). One walk reclaims all dead participants, so their number adds nothing. Two costs come on
-/// top: copying a payload, and the kernel's time to give or take back memory.
+/// much (Docs/Testing.md). One walk reclaims all dead participants, so their number adds nothing. Three costs come on
+/// top: copying a payload, and the kernel's time to give or take back memory and to wake sleeping observers.
 ///
 /// *Waits*: the call may sleep, for as long as its line says. It holds no lock of the process meanwhile.
 /// *Never waits*: the call waits for no other process. It waits only for threads that change the same handle.

@@ -2,6 +2,7 @@
 // bounds: 20 ms in a center of the default shape, 250 ms in the
 // largest. What a call waits for is no processor time. Each call meets its center as a process does that has touched
 // none of its pages yet.
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -743,6 +744,64 @@ void a_peer_that_makes_dead_lossless_observers_holds_no_post(void) {
     CHECK(result == 0 || result == -ETIMEDOUT, "%d", result);
     kill_and_reap(peer);
 }
+
+// MARK: Sleepers
+
+#define SLEEPERS ROUNDS(500)
+
+static _Atomic uint64_t *taken;  // deliveries, of all sleepers
+
+static void *takes_for_ever(void *observer) {
+    for (;;) {
+        receive(observer);
+        atomic_fetch_add(taken, 1);
+    }
+}
+
+static void sleeps_in_threads(void) {
+    tidings_center *own = join_center(0);
+    pthread_t thread;
+    for (uint32_t i = 0; i < SLEEPERS; i++) {
+        tidings_observer *observer = observer_of(own, NAME);
+        tidings_observer_spin(observer, 0);
+        CHECK(pthread_create(&thread, NULL, takes_for_ever, observer) == 0, "no thread");
+    }
+    pause();
+}
+
+// All sleep again, and have taken so many posts before.
+static void until_all_sleep(pid_t pid, uint32_t posts) {
+    while (atomic_load(taken) < (uint64_t)posts * SLEEPERS) usleep(100);
+    until_asleep(pid, center, SLEEPERS);
+}
+
+// The threads that the contents "sleepers" only describe: in wake groups, and, where readers are allowed, each on its
+// own futex.
+void a_post_to_five_hundred_sleeping_threads_ends_within_its_bound(void) {
+    static char large[3000];
+    const tidings_payload payloads[] = {{"x", 1}, {"x", 1}, {"x", 1}};
+    bound_ms = DEFAULT_MS;
+    taken = shared_memory(sizeof *taken);
+    for (int readers = 0; readers < 2; readers++) {
+        world = readers ? "sleepers, with readers" : "sleepers";
+        center = join_center_with((tidings_configuration){.mode = readers ? 0644 : 0});
+        tidings_publisher *publisher = publisher_of(center, NAME);
+        atomic_store(taken, 0);
+        const pid_t pid = start(sleeps_in_threads);
+        until_all_sleep(pid, 0);
+        BOUNDED(tidings_post(publisher, "x", 1, NULL, NULL));
+        until_all_sleep(pid, 1);
+        // The sleepers that the first post wakes come back while the next ones are posted.
+        MEASURED(3 * bound_ms, tidings_post_many(publisher, payloads, 3, NULL, NULL, NULL));
+        until_all_sleep(pid, 4);
+        BOUNDED(tidings_state_set(publisher, large, sizeof large, NULL, NULL));
+        until_all_sleep(pid, 5);
+        kill_and_reap(pid);
+        OK(tidings_remove("scenario", NULL));
+    }
+}
+
+// MARK: In each world
 
 void each_call_ends_within_its_bound(void) {
     // A sanitizer looks for other faults here: in a small center.

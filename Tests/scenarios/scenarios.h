@@ -219,6 +219,7 @@ SCENARIO(each_call_ends_within_its_bound)
 LARGE(each_call_ends_within_its_bound_in_the_largest_center)
 LARGE(each_call_of_the_largest_sealed_center_ends_within_its_bound)
 SCENARIO(each_call_of_a_sealed_center_ends_within_its_bound)
+SCENARIO(a_post_to_five_hundred_sleeping_threads_ends_within_its_bound)
 SCENARIO(an_observer_opens_at_once_after_five_hundred_deaths)
 SCENARIO(a_new_process_opens_an_observer_at_once_after_five_hundred_deaths)
 SCENARIO(an_observer_opens_within_its_bound_after_five_hundred_deaths_among_many_names)
@@ -616,6 +617,6 @@ STEPPED(a_removal_with_readers_survives_a_fault_anywhere)
 #undef MOUNTING
 #undef AS_OTHERS
 #undef LIMITED
-#undef RETOLD
 #undef LARGE
+#undef RETOLD
 #undef APART
