@@ -83,7 +83,7 @@
 
         /// - Parameter end: the position that the relay reads next.
         func update(_ core: inout RelayCore, oldest: UInt64, end: UInt64, now: UInt64) -> Change? {
-            #if MUTANT_RELAY_HOLDS_FOR_EVER  // Found by: relay lossless
+            #if MUTANT_RELAY_HOLDS_FOR_EVER  // Found by: relay lossless hangs
                 if isMutant("RELAY_HOLDS_FOR_EVER") {
                     let acknowledged = core.acknowledged(onLink: link)
                     if case .pass(let last) = hold.update(acknowledged: acknowledged, oldest: 0, end: end, now: 0) {

@@ -143,7 +143,7 @@
 
         /// What the center shows if this process dies.
         static func will(_ center: SharedNotificationCenter) -> SharedNotificationCenter.Will {
-            #if MUTANT_RELAY_LEAVES_NO_WILL  // Found by: relay presence
+            #if MUTANT_RELAY_LEAVES_NO_WILL  // Found by: relay presence hangs
                 if isMutant("RELAY_LEAVES_NO_WILL") { return .init(name: "com.example.nothing") }
             #endif
             return .init(name: .init(RelayedPresence.name), options: .init(retain: true))

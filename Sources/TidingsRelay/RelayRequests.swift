@@ -80,7 +80,7 @@
                 forwarded.deliver(answer)
             case .request(let id, _, let request): begin(request, id)
             case .cancel(let id):
-                #if MUTANT_RELAY_CANCELS_NO_HANDLER  // Found by: relay requests
+                #if MUTANT_RELAY_CANCELS_NO_HANDLER  // Found by: relay requests hangs
                     if isMutant("RELAY_CANCELS_NO_HANDLER") { return }
                 #endif
                 tasks.removeValue(forKey: id)?.cancel()
@@ -134,7 +134,7 @@
             }
             hasAsked = true
             local = found
-            #if MUTANT_RELAY_SERVES_BESIDE_OWN_SERVERS  // Found by: relay requests
+            #if MUTANT_RELAY_SERVES_BESIDE_OWN_SERVERS  // Found by: relay requests hangs
                 if isMutant("RELAY_SERVES_BESIDE_OWN_SERVERS") { local = [] }
             #endif
             update()

@@ -50,6 +50,7 @@ from program import Program
 
 SERVER = shutil.which("nats-server") or "/usr/sbin/nats-server"
 NAMES = "com.example.*"
+SILENCE = 5  # seconds after which a relay takes the other one for gone
 
 
 class Wrong(Exception):
@@ -234,9 +235,9 @@ def scene_origin():
     expect(line["payload"] == {"n": 1} and line["subject"] == "s", line)
     command("state", "set", "--center", "a", "com.example.both", "null", check=False)
     command("state", "clear", "--center", "a", "com.example.only.b")
-    wait_until(lambda: b.state("com.example.only.b") == "")
     a.post("com.example.end")
     found, own, _ = accounts(checker)
+    expect(b.state("com.example.only.b") == "", "a value that was cleared before the end", b.state("com.example.only.b"))
     expect(own == 0, "a relayed notification has no origin", own)
     expect(found["com.example.hello"]["received"] == 1, found)
     origins = json.loads(b.state("tidings.relay.origins"))
@@ -290,6 +291,19 @@ def scene_server():
 
 def scene_kills():
     a, b = pair(Server())
+    # What is posted without a relay, the next one sends.
+    checker = b.checker(1)
+    a.post("com.example.a", 10)
+    wait_until(lambda: b.figure("posted") == 10)
+    a.kill()
+    a.post("com.example.a", 100)
+    a.again()
+    a.connected(b)
+    b.connected(a)
+    a.post("com.example.end")
+    found, _, missed = accounts(checker)
+    account = found["com.example.a"]
+    expect(missed == 0 and account["received"] == 110 and account["lost"] == account["twice"] == 0, account)
 
     def during():
         for _ in range(6):
@@ -421,11 +435,11 @@ def serve(site, name, script, *more):
 
 
 def request(site, name, *more, given="{}"):
-    return command("request", "--center", site.name, name, "--json", given, "--timeout", "30s", *more, check=False)
+    return command("request", "--center", site.name, name, "--json", given, "--timeout", "10m", *more, check=False)
 
 
 def request_begins(site, name, *more):
-    arguments = [tidings, "request", "--center", site.name, name, "--json", "{}", "--timeout", "30s", *more]
+    arguments = [tidings, "request", "--center", site.name, name, "--json", "{}", "--timeout", "10m", *more]
     one = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     running.append(one)
     return one
@@ -507,9 +521,7 @@ def scene_requests():
     wait_until(lambda: "com.example.rslow" in served(a))
     call = begun()
     b.relay.process.send_signal(signal.SIGSTOP)
-    begin = time.monotonic()
     ends(call, "its server has ended")
-    expect(time.monotonic() - begin < 20, "a call of a silent link took", time.monotonic() - begin)
     b.relay.process.send_signal(signal.SIGCONT)
     wait_until(lambda: "com.example.rslow" in served(a))
     call = begun()
@@ -517,11 +529,11 @@ def scene_requests():
     ends(call, "its server has ended")
     a.again()
     wait_until(lambda: "com.example.render" in served(a))
-    # A server of the own center goes first.
+    # A server of the own center goes first: the relay no longer serves beside it.
+    alone = served(a)["com.example.render"]
     own = serve(a, "com.example.render", "echo 7")
     wait_until(lambda: request(a, "com.example.render").stdout.strip() == "7")
-    # The relay looks at the served names ten times a second. What it must not do is no event.
-    time.sleep(0.5)
+    wait_until(lambda: served(a)["com.example.render"] == alone)
     expect(all(request(a, "com.example.render").stdout.strip() == "7" for _ in range(5)), "not the own server")
     own.process.kill()
     wait_until(lambda: request(a, "com.example.render").stdout.strip() == "{}")
@@ -620,7 +632,9 @@ def scene_presence():
     expect(line.startswith("died") and ": one on" in line, line)
     two.process.terminate()
     observer.says("closed .*: two on")
-    # A short interruption ends no participant.
+    # An interruption that is shorter than the limit for silence ends no participant. Whatever was heard of the three was
+    # heard after this moment.
+    begin = time.monotonic()
     three = participant("three")
     observer.says("joined .*: three on")
     server.kill()
@@ -629,14 +643,15 @@ def scene_presence():
     a.connected(b)
     b.connected(a)
     four = participant("four")
-    line = observer.says("")
-    expect("joined" in line and ": four on" in line, "after an interruption:", line)
+    lines = [observer.says("")]
+    while sum(1 if line.startswith("joined") else -1 for line in lines) < 1:
+        lines.append(observer.says(""))
+    passed = time.monotonic() - begin
+    expect(passed >= SILENCE or len(lines) == 1 and ": four on" in lines[0], "after an interruption:", lines, passed)
     # The relay of the other machine is silent: its participants have died, and come again.
-    begin = time.monotonic()
     a.relay.process.send_signal(signal.SIGSTOP)
     for _ in range(3):
         expect(observer.says("").startswith("died"), "a silent machine")
-    expect(4 < time.monotonic() - begin < 20, "a machine was gone after", time.monotonic() - begin)
     a.relay.process.send_signal(signal.SIGCONT)
     for _ in range(3):
         expect(observer.says("").startswith("joined"), "a machine that comes back")
@@ -663,9 +678,9 @@ def scene_presence():
 
 
 def served(site):
-    """The request names that processes serve in this center."""
+    """The request names that processes serve in this center, and how many observers each has: the same for each server."""
     names = json.loads(command("stat", "--center", site.name, "--json").stdout)["names"]
-    return {name["name"].removeprefix("tidings.requests.") for name in names if name["observers"]}
+    return {name["name"].removeprefix("tidings.requests."): name["observers"] for name in names if name["observers"]}
 
 
 def scene_reload():
@@ -712,15 +727,23 @@ def scene_idle():
     a, b = pair(server)
     a.post("com.example.a", 10)
     wait_until(lambda: a.figure("unacknowledged") == 0)
-    time.sleep(2)  # what follows the last notification
-    before, used = server.messages(), cpu(a)
-    seconds = 5
-    time.sleep(seconds)
-    after = server.messages()
-    sent = [now - then for now, then in zip(after, before)]
-    # A beat may lie at each end of the time.
-    expect(len(sent) == 2 and max(sent) <= seconds + 1 and min(sent) >= seconds - 2, "messages in 5 s", sent)
-    expect(cpu(a) - used <= 0.1, "processor time of an idle relay in 5 s", cpu(a) - used)
+    # What follows the last notification, or reaches a busy server late, is in the first of these times. Each lasts until
+    # both relays have sent what an idle one sends in seconds.
+    for _ in range(4):
+        begin, before, used = time.monotonic(), server.messages(), cpu(a)
+        sent = []
+
+        def several():
+            sent[:] = [now - then for now, then in zip(server.messages(), before)]
+            return min(sent) >= 4
+
+        wait_until(several)
+        used, passed = cpu(a) - used, time.monotonic() - begin
+        # A beat may lie at each end of the time.
+        if max(sent) <= passed + 1 and used <= 0.02 * passed:
+            break
+    else:
+        raise Wrong(f"messages of idle relays {sent} in {passed:.2f} s, with {used:.2f} s of processor time")
 
 
 def cpu(site):
@@ -895,10 +918,14 @@ for name in options.scenes or SCENES:
     try:
         SCENES[name]()
         print(f"{name}: passed, {time.monotonic() - begin:.1f} s", flush=True)
-    except (Wrong, SystemExit, Exception) as error:
+    except (Wrong, SystemExit) as error:  # of an expectation, of a program that ended, or of the watchdog
         failed += 1
         traceback.print_exc()
         print(f"{name}: FAILED: {error}", flush=True)
+    except Exception as error:
+        failed += 1
+        traceback.print_exc()
+        print(f"{name}: FAILED by a fault of the scene: {error!r}", flush=True)
     finally:
         signal.alarm(0)
         for process in running:
