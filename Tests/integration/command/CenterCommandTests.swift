@@ -211,7 +211,8 @@ struct CenterCommandTests {
         try center.setState(.json("1"), for: "a")
         let watch = try Invocation(["state", "watch", "a", "--count", "10"], in: directory)
         _ = await watch.output.first { $0 == "1" }
-        // Several times: a late command finds the next value at the notification before it, and prints that once.
+        // A late command finds the next value at the notification before it, and prints it once. A command that shows
+        // each delivery prints a value twice, whether it is late or not.
         for value in 2...9 {
             try center.post(name: "a", payload: .json("0"))
             try center.setState(.json("\(value)"), for: "a")
