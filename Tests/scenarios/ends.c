@@ -8,7 +8,9 @@
 
 #include "center/center.h"
 #include "foreign.h"
+#include "observable.h"
 #include "privileges.h"
+#include "receiving/observer.h"
 
 static pipe_pair ready;
 
@@ -35,19 +37,44 @@ static void clean(void) {
     (void)unlink(path_of("elsewhere"));
 }
 
-// Each end is told a second time, too.
+static bool as_readers;   // the observers open the center without write access
+static uint32_t waiting;  // posts that are in the ring at the end
+
+static tidings_center *center_that_ends(void) { return as_readers ? observable_center(256) : join_center(256); }
+
+// A reader is another user, if this process may become one.
+static tidings_center *join_to_observe(void) {
+    if (!as_readers) return join_center(0);
+    const uid_t owner = geteuid();
+    if (owner == 0) become(ANOTHER_USER);
+    tidings_center *center;
+    OK(tidings_open("scenario",
+                    &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY | TIDINGS_OPEN_OWNER, .owner = owner},
+                    &center));
+    keep(center);
+    return center;
+}
+
+// After what was posted before it. Each end is told a second time, too.
 static void told_of_the_end(tidings_observer *observer) {
     tidings_delivery delivery;
+    for (uint32_t number = 0; number < waiting; number++) {
+        delivery = receive(observer);
+        CHECK(stamp_of(&delivery).number == number, "%u, not %u", stamp_of(&delivery).number, number);
+    }
     REFUSED(tidings_next(observer, -1, &delivery), ESTALE, "scenario");
     REFUSED(tidings_next(observer, 0, &delivery), ESTALE, "scenario");
     REFUSED(tidings_next(observer, 1000000, &delivery), ESTALE, "scenario");
 }
 
 static void sleeps_until_the_end(void) {
-    tidings_center *center = join_center(0);
+    tidings_center *center = join_to_observe();
     tidings_observer *observer = observer_of(center, NAME);
+    const uint32_t before = tidings__acquire(&observer->sleeper.own_futex);
     tell(&ready);
     told_of_the_end(observer);
+    // A reader wakes each second by itself. The thread that watches wakes it sooner.
+    while (tidings__end_watched(center) && tidings__acquire(&observer->sleeper.own_futex) == before) usleep(100);
     REFUSED(tidings_ended(center), ESTALE, "scenario");
     uint32_t subscription;
     REFUSED(tidings_observer_add(observer, "other", 5, NULL, 0, 0, &subscription), ESTALE, "scenario");
@@ -65,16 +92,25 @@ static void sleeps_until_the_end(void) {
 static void each_end_with(void (*body)(void), int observers, bool sleeps) {
     for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         ready = pipe_open();
-        tidings_center *center = join_center(256);
+        tidings_center *center = center_that_ends();
         CHECK(tidings_ended(center) == 0, "it has not ended");
+        tidings_publisher *publisher = publisher_of(center, NAME);
         const pid_t observer = start(body);
         for (int j = 0; j < observers; j++) told(&ready);
-        if (sleeps) until_asleep(observer, center, 1);
+        // The center does not know which readers sleep.
+        if (sleeps) until_asleep(observer, center, !as_readers);
+        for (uint32_t number = 0; number < waiting; number++) post_number(publisher, number);
         bring_about(ends[i]);
         ends_well(observer);
+        tidings_publisher_close(publisher);
         tidings_close(center);
         clean();
     }
+}
+
+static void each_end_with_readers(void (*body)(void)) {
+    as_readers = true;
+    for (waiting = 0; waiting <= 3; waiting += 3) each_end_with(body, 1, true);
 }
 
 static void spins_until_the_end(void) {
@@ -89,23 +125,30 @@ void each_end_is_told_to_a_spinning_observer(void) { each_end_with(spins_until_t
 
 void each_end_wakes_a_sleeping_observer(void) { each_end_with(sleeps_until_the_end, 1, true); }
 
+void each_end_wakes_a_sleeping_reader(void) { each_end_with_readers(sleeps_until_the_end); }
+
 static void polls_until_the_end(void) {
-    tidings_center *center = join_center(0);
+    tidings_center *center = join_to_observe();
     tidings_observer *observer = observer_of(center, NAME);
     int fd;
     OK(tidings_observer_descriptor(observer, &fd));
     tidings_delivery delivery;
     CHECK(tidings_next(observer, 0, &delivery) == -EAGAIN, "something is there");
     tell(&ready);
-    struct pollfd waiting = {.fd = fd, .events = POLLIN};
-    CHECK(poll(&waiting, 1, -1) == 1, "poll: %s", strerror(errno));
+    struct pollfd polled = {.fd = fd, .events = POLLIN};
+    CHECK(poll(&polled, 1, -1) == 1, "poll: %s", strerror(errno));
     // It may have become readable for nothing.
     int result;
-    while ((result = tidings_next(observer, 0, &delivery)) == -EAGAIN)
-        CHECK(poll(&waiting, 1, -1) == 1, "poll: %s", strerror(errno));
-    CHECK(result == -ESTALE, "%d", result);
+    uint32_t received = 0;
+    while ((result = tidings_next(observer, 0, &delivery)) == -EAGAIN || result == 0) {
+        if (result == 0)
+            CHECK(stamp_of(&delivery).number == received++, "%u", stamp_of(&delivery).number);
+        else
+            CHECK(poll(&polled, 1, -1) == 1, "poll: %s", strerror(errno));
+    }
+    CHECK(result == -ESTALE && received == waiting, "%d after %u notifications", result, received);
     for (int i = 0; i < 3; i++) {
-        CHECK(poll(&waiting, 1, 0) == 1, "the descriptor is not readable any more");
+        CHECK(poll(&polled, 1, 0) == 1, "the descriptor is not readable any more");
         CHECK(tidings_next(observer, 0, &delivery) == -ESTALE, "told once only");
     }
     tidings_observer_close(observer);
@@ -113,6 +156,8 @@ static void polls_until_the_end(void) {
 }
 
 void each_end_makes_the_descriptor_readable(void) { each_end_with(polls_until_the_end, 1, true); }
+
+void each_end_makes_the_descriptor_of_a_reader_readable(void) { each_end_with_readers(polls_until_the_end); }
 
 #define ANSWERED 50u  // posts that wait until the one before was received
 #define POSTED (ANSWERED + 3)
