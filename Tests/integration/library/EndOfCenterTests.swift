@@ -11,7 +11,7 @@ import TidingsAdministration
 struct EndOfCenterTests {
     enum End: CaseIterable { case removed, deleted, replaced }
 
-    private func end(_ test: TestCenter, _ how: End) throws {
+    func end(_ test: TestCenter, _ how: End) throws {
         switch how {
         case .removed: try Center.remove(named: test.name, configuration: .init(directory: test.directory))
         case .deleted: #expect(unlink(test.center.path) == 0)

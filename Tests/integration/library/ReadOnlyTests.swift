@@ -26,6 +26,27 @@ struct ReadOnlyTests {
         #expect(try center.state(for: "volume", as: Int.self) == 5)
     }
 
+    @Test(arguments: EndOfCenterTests.End.allCases)
+    func observersAreToldOfTheEnd(_ how: EndOfCenterTests.End) async throws {
+        let test = try TestCenter(.init(permissions: 0o644))
+        let center = try reader(of: test)
+        let reports = Events<SharedNotificationError.Code>()
+        center.onDiagnostic = { diagnostic in
+            if case .dispatchFailed(let error) = diagnostic { reports.add(error.code) }
+        }
+        let numbers = Events<Int>()
+        let token = try center.addObserver(for: Track.self) { numbers.add($0.number) }
+        var sequence = center.messages(of: Track.self).makeAsyncIterator()
+        try test.center.post(Track(1))
+        try EndOfCenterTests().end(test, how)
+        expectEqual(await reports.wait(for: 1), [.removed])
+        expectEqual(await numbers.wait(for: 1), [1])
+        // A sequence ends after what was posted before the end.
+        expectEqual(await sequence.next(), Track(1))
+        expectEqual(await sequence.next(), nil)
+        token.cancel()
+    }
+
     @Test func callsThatWriteAreNotPermitted() throws {
         let test = try TestCenter(.init(permissions: 0o644))
         let center = try reader(of: test)
