@@ -123,6 +123,18 @@ static void spins_until_the_end(void) {
 
 void each_end_is_told_to_a_spinning_observer(void) { each_end_with(spins_until_the_end, 1, false); }
 
+// Never sleeps, and has no descriptor.
+static void asks_until_the_end(void) {
+    tidings_center *center = join_center(0);
+    tidings_observer *observer = observer_of(center, NAME);
+    tell(&ready);
+    tidings_delivery delivery;
+    while (tidings_next(observer, 0, &delivery) == -EAGAIN) usleep(1000);
+    told_of_the_end(observer);
+}
+
+void each_end_is_told_to_an_observer_that_asks(void) { each_end_with(asks_until_the_end, 1, false); }
+
 void each_end_wakes_a_sleeping_observer(void) { each_end_with(sleeps_until_the_end, 1, true); }
 
 void each_end_wakes_a_sleeping_reader(void) { each_end_with_readers(sleeps_until_the_end); }

@@ -145,6 +145,8 @@ bool tidings__end_doubted(tidings_center *center) {
             nudge_all(center);
             pthread_mutex_unlock(&lock);
         }
+    } else if (!tidings__end_watched(center)) {
+        tidings__end_look_seldom(center);
     }
     return tidings__end_known(center);
 }

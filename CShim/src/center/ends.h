@@ -29,8 +29,8 @@ void tidings__end_begin(tidings_center *center);
 // Asks the kernel. True: the center has ended. No locks. Async-signal-safe.
 bool tidings__end_look(tidings_center *center);
 
-// As `tidings__end_known`; but asks the kernel first if this process's thread has lately heard of a change of the file.
-// Called before an observer sleeps.
+// As `tidings__end_known`; but asks the kernel first if this process's thread has lately heard of a change of the file,
+// or twice a second if no thread watches the file. Called before an observer sleeps, and where it finds nothing.
 bool tidings__end_doubted(tidings_center *center);
 
 // Puts the observer into the list of those that are nudged at the center's end. Then watches the file, if the kernel

@@ -76,6 +76,8 @@ static bool spin(tidings_observer *o, uint32_t nanoseconds, uint64_t deadline) {
     const tidings__segment *s = &o->center->segment;
     tidings__cell *cell = tidings__cell_at(s, o->cursor);
     uint64_t lap = tidings__lap_at(s, o->cursor);
+    // An observer that spins without end checks for the end of its center in between.
+    const uint32_t round = nanoseconds == TIDINGS__SPIN_FOREVER ? SPIN_LONGEST_NS : nanoseconds;
     uint64_t until = 0;
     // If a poster posts without a pause and the observer has caught up, the observer waits for a moment first. Directly
     // behind the poster, it would take each line that the poster is about to write. Both would then run at the speed of
@@ -98,10 +100,7 @@ static bool spin(tidings_observer *o, uint32_t nanoseconds, uint64_t deadline) {
             tidings__end_known(o->center))
             return true;
         uint64_t now = tidings__monotonic_ns();
-        if (until == 0)
-            until = nanoseconds == TIDINGS__SPIN_FOREVER ? deadline
-                    : now + nanoseconds < deadline       ? now + nanoseconds
-                                                         : deadline;
+        if (until == 0) until = now + round < deadline ? now + round : deadline;
         if (now >= until) return false;
     }
 }
@@ -213,7 +212,7 @@ static int next(tidings_observer *o, int64_t timeout_ns, tidings_delivery *d) {
             // An observer that is awake and not lossless publishes its cursor in steps only.
             tidings__publish_cursor(o, true);
         }
-        if (tidings__end_known(o->center)) {
+        if (tidings__end_doubted(o->center)) {
             result = end_of(o, d);
             if (result == TIDINGS__DELIVERED) return 0;
             if (result < 0) return result;

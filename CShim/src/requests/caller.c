@@ -533,7 +533,7 @@ int tidings_caller_next(tidings_caller *caller, uint64_t id, int64_t timeout_ns,
                                  "can't wait for \"%s\" in center \"%s\": no such call is in flight; call first",
                                  name_of(caller), center->segment.name);
         if (error != -EAGAIN) return error;
-        if (tidings__end_known(center)) return tidings__end_fail(center, "wait for a reply in it");
+        if (tidings__end_doubted(center)) return tidings__end_fail(center, "wait for a reply in it");
         if (timeout_ns == 0) return -EAGAIN;
         if (deadline == 0) {
             const uint64_t begun = timeout_ns > 0 ? tidings__monotonic_ns() : 0, end = begun + (uint64_t)timeout_ns;
