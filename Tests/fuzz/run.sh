@@ -61,7 +61,7 @@ export LSAN_OPTIONS="suppressions=$here/lsan.supp print_suppressions=0 ${LSAN_OP
 flags=(-std=gnu17 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined
     "-I$root/CShim/src" "-I$root/CShim/include" "-I$here/Core")
 watched=(-fsanitize-coverage=inline-8bit-counters,pc-table,trace-loads)
-wrapped=(tidings__{map,unmap,participant_take,back_chunk,chunk_has_memory,back_names,back_presence,back_holds,back_calls,calls_there,names_there,name_touched,monotonic_ns,futex_wait,futex_wait_any,futex_wait_either,nap,yield,heavy_barrier,processors,random,thread_start,guard_start,guard_stop,watch_add,watch_add_directory,watch_remove}
+wrapped=(tidings__{map,unmap,participant_take,back_chunk,chunk_has_memory,back_names,back_presence,back_holds,back_calls,calls_there,names_there,name_touched,monotonic_ns,futex_wait,futex_wait_any,futex_wait_either,nap,yield,heavy_barrier,processors,random,thread_start,guard_start,guard_stop,watch_add,watch_add_directory,watch_runs,watch_remove}
     pthread_atfork pthread_join __asan_memcpy)
 
 build_core() { # build_core TARGET…

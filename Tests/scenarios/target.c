@@ -50,6 +50,7 @@ static void start_watching(void) {
     const char *directory = getenv("TIDINGS_DIRECTORY");
     const int fd = open(directory, O_RDONLY | O_CLOEXEC);
     const int32_t watch = tidings__watch_add(fd, directory, nothing);
+    (void)tidings__watch_runs();
     if (watch >= 0) tidings__watch_remove(watch);
     (void)close(fd);
 }

@@ -33,8 +33,8 @@ struct tidings_center {
     _Atomic bool listed;             // used by ends.c, as are the next three
     _Atomic uint32_t window;  // the clock's window in which this process last checked whether the center has ended
     _Atomic uint32_t ended;   // 1: the center has ended
-    // When the thread of platform/watch.c last heard of a change of the file without finding an end (monotonic ns).
-    // Observers then check the file before each sleep, for half a second. 0: there is no doubt.
+    // When the thread of platform/watch.c last heard of a change of the file (monotonic ns). For half a second from
+    // then on, observers that find nothing check the file. 0: there is no doubt.
     _Atomic uint64_t doubted_at;
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be

@@ -13,7 +13,7 @@
 #include "platform/watch.h"
 
 // Guards the lists below, each center's list of observers, and the watches. A list changes by one store of a pointer,
-// so a forked child finds a valid list.
+// so a forked child finds a valid list. No thread waits while it holds the lock: see design/5-access.md.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(tidings_center *) watched;  // centers that have had an observer
 
@@ -114,14 +114,14 @@ static void nudge_all(tidings_center *center) {
 // many costs a system call.
 //
 // This thread has no descriptor of the center, and the kernel reports an unlinked file before its path leads nowhere.
-// So if the center still seems to be there, the change is noted as a doubt, and each observer is nudged. The first
-// observer that is about to sleep checks by the center's descriptor.
+// So it asks nothing: it notes the change as a doubt, and nudges each observer. The observers check by the center's
+// descriptor, without the lock.
 static void changed(int32_t watch) {
     pthread_mutex_lock(&lock);
     for (tidings_center *center = tidings__relaxed(&watched); center;
          center = tidings__relaxed(&center->next_watched)) {
         if (watch != INT32_MIN && center->watch_number != watch && center->directory_watch != watch) continue;
-        if (!tidings__end_look(center)) tidings__set_release(&center->doubted_at, tidings__monotonic_ns() | 1);
+        tidings__set_release(&center->doubted_at, tidings__monotonic_ns() | 1);
         nudge_all(center);
     }
     pthread_mutex_unlock(&lock);
@@ -151,8 +151,12 @@ bool tidings__end_doubted(tidings_center *center) {
     return tidings__end_known(center);
 }
 
+static bool has_watch(const tidings_center *center) {
+    return tidings__relaxed(&center->watched_epoch) == tidings__relaxed(&tidings__fork_epoch);
+}
+
 bool tidings__end_watched(const tidings_center *center) {
-    return center->segment.sealed || tidings__relaxed(&center->watched_epoch) == tidings__relaxed(&tidings__fork_epoch);
+    return center->segment.sealed || (has_watch(center) && tidings__watch_runs());
 }
 
 static void in_forked_child(void) {
@@ -183,8 +187,10 @@ void tidings__end_watch(tidings_center *center, tidings__sleeper *sleeper) {
         // Release: if a child that is forked here sees `listed`, it also finds the center in the list.
         tidings__set_release(&center->listed, true);
     }
-    if (!tidings__end_watched(center)) watch(center);
+    if (!center->segment.sealed && !has_watch(center)) watch(center);
     pthread_mutex_unlock(&lock);
+    // Until then, the program could close the descriptor that a new thread is about to take.
+    (void)tidings__watch_runs();
 }
 
 void tidings__end_unwatch(tidings_center *center, tidings__sleeper *sleeper) {
@@ -220,10 +226,10 @@ void tidings__end_forget(tidings_center *center) {
             tidings__set_relaxed(link, tidings__relaxed(&center->next_watched));
             continue;
         }
-        shared |= other->watch_number == center->watch_number && tidings__end_watched(other);
+        shared |= other->watch_number == center->watch_number && has_watch(other);
         link = &other->next_watched;
     }
-    if (!shared && !center->segment.sealed && tidings__end_watched(center)) tidings__watch_remove(center->watch_number);
+    if (!shared && has_watch(center)) tidings__watch_remove(center->watch_number);
     pthread_mutex_unlock(&lock);
 }
 
@@ -235,5 +241,5 @@ int32_t tidings__end_watch_directory(tidings_center *center, const char *directo
         center->directory_epoch = tidings__relaxed(&tidings__fork_epoch);
     }
     pthread_mutex_unlock(&lock);
-    return number;
+    return number < 0 || tidings__watch_runs() ? number : -ENOSYS;
 }

@@ -45,19 +45,24 @@ enum { NONE, STARTING, RUNNING, REFUSED };
 #endif
 
 static int inotify = -1;        // the program's copy, used to add and remove watches; the caller's lock guards it
-static _Atomic uint32_t state;  // futex: the caller waits while STARTING
+static _Atomic uint32_t state;  // futex: `tidings__watch_runs` waits while STARTING
 static void (*_Atomic on_change)(int32_t watch);
 
 static bool is_ours(int fd) { return fd >= 0 && fcntl(fd, F_GETSIG) == MARK; }
 
+// Ends STARTING.
+static void settle(uint32_t outcome) {
+    tidings__set_release(&state, outcome);
+    tidings__futex_wake(&state, INT32_MAX);
+}
+
 static void *body(void *argument) {
     const unsigned fd = (unsigned)(intptr_t)argument;
     // The first call unshares the table. The thread then closes its copies of the program's descriptors at once, so
-    // that pipes and sockets end when the program closes them. The starting thread doesn't wait for that: a close may
-    // wait for a file server.
+    // that pipes and sockets end when the program closes them. No thread waits for that: a close may wait for a file
+    // server.
     const bool own_table = syscall(SYS_close_range, fd + 1, ~0u, CLOSE_RANGE_UNSHARE_) == 0 && is_ours((int)fd);
-    tidings__set_release(&state, own_table ? RUNNING : REFUSED);
-    tidings__futex_wake(&state, 1);
+    settle(own_table ? RUNNING : REFUSED);
     if (own_table) (void)syscall(SYS_close_range, 0, fd - 1, 0u);
     _Alignas(struct inotify_event) char events[4096];
     while (own_table) {
@@ -84,6 +89,11 @@ static void in_forked_child(void) {
 
 static int start(void) {
     tidings__at_fork_child(in_forked_child);
+    // Closes nothing. A kernel that refuses this call refuses the thread a table of its own, always.
+    if (syscall(SYS_close_range, ~0u, ~0u, 0u) != 0) {
+        tidings__set_relaxed(&state, REFUSED);
+        return -ENOSYS;
+    }
     int fd = inotify_init1(IN_CLOEXEC);
     fd = fd < 0 ? -errno : tidings__above_standard(fd);
     if (fd < 0) return fd;
@@ -94,22 +104,24 @@ static int start(void) {
     if (!error) error = tidings__thread_start(&thread, body, (void *)(intptr_t)fd, 0);
     if (!error) {
         (void)pthread_detach(thread);
-        while (tidings__acquire(&state) == STARTING) tidings__futex_wait(&state, STARTING, -1);
-        if (tidings__acquire(&state) == RUNNING) return 0;
-        error = ENOSYS;
+        return 0;
     }
     (void)close(fd);
     inotify = -1;
-    // A process may have room for a descriptor or a thread later. A kernel that refuses the thread a table of its own
-    // always does.
-    tidings__set_relaxed(&state, error == ENOSYS ? REFUSED : NONE);
+    // A process may have room for a descriptor or a thread later.
+    settle(NONE);
     return -error;
+}
+
+bool tidings__watch_runs(void) {
+    while (tidings__acquire(&state) == STARTING) tidings__futex_wait(&state, STARTING, -1);
+    return tidings__acquire(&state) == RUNNING;
 }
 
 static int32_t ready(void (*changed)(int32_t)) {
     tidings__set_release(&on_change, changed);
     int32_t result = tidings__acquire(&state) == REFUSED ? -ENOSYS : 0;
-    if (result == 0 && tidings__acquire(&state) != RUNNING) result = start();
+    if (tidings__acquire(&state) == NONE) result = start();
     // The program has closed the descriptor, and its number may belong to another file. Existing watches stay.
     if (result == 0 && !is_ours(inotify)) result = -EBADF;
     return result;

@@ -137,6 +137,8 @@ int32_t __wrap_tidings__watch_add_directory(const char *path, void (*changed)(in
     (void)changed;
     return 1;
 }
+bool __wrap_tidings__watch_runs(void);
+bool __wrap_tidings__watch_runs(void) { return true; }
 void __wrap_tidings__watch_remove(int32_t watch) { (void)watch; }
 
 // MARK: Threads

@@ -10,7 +10,8 @@ let wrapped = [
     // Core/process.c: time, random numbers, helper threads.
     "tidings__monotonic_ns", "tidings__futex_wait", "tidings__futex_wait_any", "tidings__futex_wait_either",
     "tidings__nap", "tidings__yield", "tidings__heavy_barrier", "tidings__processors", "tidings__random",
-    "tidings__thread_start", "tidings__watch_add", "tidings__watch_remove", "pthread_atfork", "pthread_join",
+    "tidings__thread_start", "tidings__watch_add", "tidings__watch_runs", "tidings__watch_remove", "pthread_atfork",
+    "pthread_join",
     // lockstep.c: the dispatcher threads run in turns.
     "tidings_open", "tidings_close", "tidings_observer_open", "tidings_observer_close", "tidings_observer_interrupt",
     "tidings_next_many", "pthread_cond_wait", "pthread_cond_broadcast", "pthread_create",
