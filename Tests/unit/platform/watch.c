@@ -23,7 +23,7 @@ static void await_change(void) {
 // A watch, unless this kernel has no way for one.
 static bool may_watch(int32_t watch) {
     CHECK(watch > 0 || watch == -ENOSYS);
-    return watch > 0;
+    return watch > 0 && tidings__watch_runs();
 }
 
 static const char *path_in(char path[128], const char *file) {
