@@ -80,7 +80,7 @@
 ///   payload does not fit a slot, it stays until its chunk is needed (16 chunks of the largest size, 512 of 1 KiB).
 /// - An observer uses memory for payloads: at most the largest payload so far, 12 % and a page. With
 ///   `tidings_observer_lend`, large payloads go to memory of the caller instead. With
-///   `tidings_observer_in_place` they stay in the center.
+///   `tidings_observer_in_place` they stay in the center. A server uses as much for requests, a caller for replies.
 ///
 /// # Conventions
 ///

@@ -51,12 +51,11 @@ void *tidings__reach_call(void *array, size_t member, uint32_t *capacity, uint32
 
 static bool make_room(tidings__copied *to, size_t size) {
     if (to->bytes && size <= to->capacity) return true;
-    const size_t capacity = tidings__round16(size < TIDINGS__CALL_INLINE ? TIDINGS__CALL_INLINE : size + size / 8);
-    uint8_t *bytes = malloc(capacity);
-    if (!bytes) return false;
+    // As an observer's buffer: at most 12 % and a page larger than the text, and two never exist at a time.
     free(to->bytes);
-    *to = (tidings__copied){bytes, capacity};
-    return true;
+    to->capacity = tidings__round16(size < TIDINGS__CALL_INLINE ? TIDINGS__CALL_INLINE : size + size / 16);
+    to->bytes = malloc(to->capacity);
+    return to->bytes != NULL;
 }
 
 int tidings__text_copy(tidings__segment *s, uint64_t text, uint64_t chunk, const _Atomic uint64_t *body,
