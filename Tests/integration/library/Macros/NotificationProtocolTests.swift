@@ -108,9 +108,63 @@
                 try poster.visited(["Rome"], from: Label(x: round, city: nil), on: nil)
                 try poster.signedOut()
             }
-            let all = await watcher.events.wait(for: 400)
-            #expect(all == (0..<100).flatMap { ["a\($0) to b", "\($0)", "[\"Rome\"] \($0) -1", "out"] })
+            expectEqual(
+                await watcher.events.wait(for: 400),
+                (0..<100).flatMap { ["a\($0) to b", "\($0)", "[\"Rome\"] \($0) -1", "out"] })
             token.cancel()
+        }
+
+        enum Second: CaseIterable { case otherProtocol, ownerOnItsQueue, owner }
+        enum Blocked: CaseIterable { case nothing, ownMethod, otherObject }
+
+        /// An object has two registrations. A blocked closure makes another thread the leader, which must not overtake.
+        @Test(arguments: Second.allCases, Blocked.allCases)
+        func theRegistrationsOfOneObjectKeepOneOrder(_ second: Second, _ blocked: Blocked) async throws {
+            let test = try TestCenter()
+            let center = test.center
+            let gate = Gate()
+            if blocked != .ownMethod { gate.open() }
+            let watcher = Watcher(Events()) { gate.pass() }
+            // Every tenth time, the other object waits until the watcher has received the same notification.
+            let calls = Locked(0)
+            let other = Watcher(Events()) {
+                let call = calls.withLock { calls in
+                    defer { calls += 1 }
+                    return calls
+                }
+                if blocked == .otherObject, call % 10 == 0 { watcher.events.block(for: 2 * call + 1) }
+            }
+            var tokens: [Center.ObservationToken] = []
+            try center.addObserver(other, as: UserObserverMessages.self).store(in: &tokens)
+            try center.addObserver(watcher, as: UserObserverMessages.self).store(in: &tokens)
+            if second == .otherProtocol {
+                try center.addObserver(watcher, as: HiddenObserverMessages.self).store(in: &tokens)
+            } else {
+                let queue = second == .owner ? nil : DispatchQueue(label: "owner")
+                try center.addObserver(for: Counted.self, options: .init(owner: watcher, queue: queue)) {
+                    [weak watcher] in watcher?.count($0)
+                }.store(in: &tokens)
+            }
+            let witness = Events<Void>()
+            let name = second == .otherProtocol ? HiddenObserverMessages.messages[0].name : Counted.name
+            try center.addObserver(forNames: [name]) { _ in witness.add(()) }.store(in: &tokens)
+            var expected: [String] = []
+            for number in 0..<50 {
+                try UserObserverPoster(center).userNameChanged(oldName: "\(number)", newName: "")
+                if second == .otherProtocol {
+                    try HiddenObserverPoster(center).seen(by: "\(number)")
+                } else {
+                    try center.post(Counted(number: number))
+                }
+                expected += ["\(number) to ", second == .otherProtocol ? "seen by \(number)" : "number \(number)"]
+            }
+            // Everything has been routed, by another thread while one is blocked.
+            await witness.wait(for: 50)
+            if blocked == .ownMethod { expectEqual(watcher.events.all, []) }
+            gate.open()
+            expectEqual(await watcher.events.wait(for: 100), expected)
+            expectEqual(await other.events.wait(for: 50), (0..<50).map { "\($0) to " })
+            for token in tokens { token.cancel() }
         }
 
         /// The methods of its first registration still run and wait when the dispatcher has failed.
