@@ -7,34 +7,27 @@ import Glibc
 /// One thread at a time uses it: the one that calls `tidings_next`, and, before that one begins, the one that adds a
 /// subscription with history.
 final class LentMemory {
-    /// Size of the smallest payload that goes into an array, in bytes, while no payload is kept. Below it, one buffer
-    /// for all payloads costs less than an array for each.
-    private static let leastUnkept = 1 << 20
-    /// The same while payloads are kept: the least that the C library allows. Smaller ones are copied again.
-    static let leastKept = Int(TIDINGS_LEND_MIN)
+    /// Size of the smallest payload that goes into an array, in bytes: the least that the C library allows. A smaller
+    /// one is copied again if it is kept.
+    static let least = Int(TIDINGS_LEND_MIN)
 
-    private(set) var least = leastUnkept
     /// From so many bytes on, payloads are read in place.
     private let inPlace: Int
     /// The less of both.
-    private(set) var large: Int
+    let large: Int
     private var bytes: [UInt8]?
 
     init(inPlace: Int) {
         self.inPlace = inPlace
-        large = min(Self.leastUnkept, inPlace)
+        large = min(Self.least, inPlace)
     }
 
     /// Lends memory for that observer's payloads from now on, except for those in place. The observer must be closed
     /// before this object is released.
-    ///
-    /// - Parameter kept: whether most payloads will be kept.
-    func lend(to observer: OpaquePointer?, kept: Bool) {
-        least = kept ? Self.leastKept : Self.leastUnkept
-        large = min(least, inPlace)
+    func lend(to observer: OpaquePointer?) {
         if inPlace < .max { tidings_observer_in_place(observer, inPlace) }
         _ = tidings_observer_lend(
-            observer, least,
+            observer, Self.least,
             { context, size in
                 Unmanaged<LentMemory>.fromOpaque(context!).takeUnretainedValue().allocate(size)
             }, Unmanaged.passUnretained(self).toOpaque())

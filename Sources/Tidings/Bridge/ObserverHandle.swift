@@ -44,7 +44,7 @@ final class ObserverHandle: @unchecked Sendable {
         deliveries = .allocate(capacity: Int(TIDINGS_NEXT_MANY_MAX))
         deliveries.initialize(repeating: tidings_delivery(), count: Int(TIDINGS_NEXT_MANY_MAX))
         delivery = deliveries
-        lent.lend(to: observer, kept: false)
+        lent.lend(to: observer)
     }
 
     private static func open(_ center: CenterHandle, _ flags: UInt32) throws(SharedNotificationError) -> OpaquePointer {
@@ -60,7 +60,7 @@ final class ObserverHandle: @unchecked Sendable {
         let opened = try Self.open(next, flags)
         tidings_observer_close(observer)
         observer = opened
-        lent.lend(to: opened, kept: false)
+        lent.lend(to: opened)
         relayed.forget()
         defer { center = next }
         return center
@@ -368,7 +368,7 @@ extension ObserverHandle {
     private var isInPlace: Bool { delivery.pointee.flags & UInt32(TIDINGS_DELIVERY_IN_PLACE) != 0 }
 
     /// Whether the payload is in an array already.
-    var isPayloadLent: Bool { delivery.pointee.size >= lent.least && !isInPlace }
+    var isPayloadLent: Bool { delivery.pointee.size >= LentMemory.least && !isInPlace }
 
     /// The payload where it lies in the center. `nil`: it is a copy, or was returned before.
     var heldPayload: HeldPayload? { center.flatMap { CenterPayload(observer, delivery, $0) } }
@@ -380,15 +380,6 @@ extension ObserverHandle {
 
     /// Releases a large payload. Called before the next delivery, so that two large payloads never exist at a time.
     func dropPayload() { lent.drop() }
-
-    /// Notes whether the current payload was kept: the next one probably is, too. Then it goes into an array at once,
-    /// where a buffer would need another copy. Called after the delivery was served.
-    @inline(__always)
-    func payloadWasKept(_ kept: Bool) {
-        guard delivery.pointee.size >= LentMemory.leastKept, !isInPlace, kept != (lent.least == LentMemory.leastKept)
-        else { return }
-        lent.lend(to: observer, kept: kept)
-    }
 
     /// Replaces invalid UTF-8: a peer may have written the text without the library.
     private static func text(_ characters: UnsafePointer<CChar>, _ length: Int) -> String {

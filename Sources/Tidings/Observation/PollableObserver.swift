@@ -105,10 +105,7 @@ extension SharedNotificationCenter {
         }
 
         private var notification: Notification {
-            defer {
-                observer.dropPayload()
-                observer.payloadWasKept(true)
-            }
+            defer { observer.dropPayload() }
             return observer.arrival(for: nil, observer.keptPayload(holds: true), centerNames).notification
         }
     }

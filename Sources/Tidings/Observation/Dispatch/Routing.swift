@@ -76,7 +76,6 @@ extension Dispatcher {
     /// Serves all observations of the current delivery, from `position` on.
     private func route(_ tenure: Roles.Tenure) -> Routed {
         var kept: Arrival.Bytes?
-        var isKept = false
         // Released by hand, because only the reference that a closure's run needs shall be counted on this path.
         var finished: Unmanaged<Observation>?
         while true {
@@ -111,7 +110,6 @@ extension Dispatcher {
                 } else {
                     let bytes = kept ?? observer.keptPayload(holds: holds)
                     kept = bytes
-                    isKept = true
                     var arrival = observer.arrival(for: name, bytes, centerNames)
                     if observation.subscription.isTimed { arrival.takenAt = Lock.now }
                     keep(.arrival(arrival), for: observation, isImmediate: observer.isImmediate)
@@ -119,7 +117,6 @@ extension Dispatcher {
             case .done(let routed):
                 // This thread still leads, because a leader is not deposed between two closures.
                 if kept != nil { observer.dropPayload() }
-                observer.payloadWasKept(isKept)
                 return routed
             case .drain: return .deposed
             }
