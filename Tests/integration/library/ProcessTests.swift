@@ -139,4 +139,11 @@ struct ProcessTests {
         expectEqual(await peer.line(2), "got 1 own, 2 child, 3 child, 4 child")
         await peer.waitForEnd()
     }
+
+    /// At the fork, another thread of the parent can hold the lock of the diagnostics.
+    @Test func aForkedChildHasDiagnosticsOfItsOwn() async throws {
+        let peer = try Peer(try TestCenter(), "fork-beside-diagnostics", "200")
+        expectEqual(await peer.line(), "forked 200")
+        await peer.waitForEnd()
+    }
 }

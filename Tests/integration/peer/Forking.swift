@@ -80,6 +80,27 @@ extension TestPeer {
         say("held \(before), then \(try held())")
     }
 
+    /// Forks children while another thread takes the lock of the diagnostics again and again: its calls take no lock of
+    /// Swift's runtime.
+    static func forkBesideDiagnostics(_ center: SharedNotificationCenter, _ count: Int) {
+        let hook: @Sendable (SharedNotificationCenter.Diagnostic) -> Void = { _ in }
+        Thread.detachNewThread { while true { center.onDiagnostic = hook } }
+        while center.onDiagnostic == nil { sched_yield() }
+        for _ in 0..<count {
+            let child = fork()
+            if child == 0 {
+                // Ends a child that waits for the lock for ever.
+                alarm(60)
+                center.onDiagnostic = hook
+                _exit(center.onDiagnostic == nil ? 1 : 0)
+            }
+            var status: Int32 = 0
+            waitpid(child, &status, 0)
+            if status != 0 { return say("child ended with \(status)") }
+        }
+        say("forked \(count)")
+    }
+
     /// Swift hides it.
     private static func fork() -> Int32 {
         typealias Fork = @convention(c) () -> Int32

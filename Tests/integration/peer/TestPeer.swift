@@ -30,6 +30,9 @@ import TidingsAdministration
 //   fork NAME               Observes NAME, posts 1 and forks. The child posts 2 and 3, is refused an observer, posts 4,
 //                           and sets a hook for diagnostics.
 //                           → child ended with STATUS, got 1 own, 2 child, …
+//   fork-beside-diagnostics N
+//                           Forks N children beside a thread that sets the hook. Each child sets a hook.
+//                           → forked N, or child ended with STATUS
 //   encode-and-kill NAME    Kills itself inside the encoder of a large payload.
 //   encode-and-stop NAME    Stops inside the encoder of a large payload, and posts after SIGCONT.
 //                           → stopping, posted 1
@@ -167,6 +170,7 @@ struct TestPeer {
                 say("going on")
             case "kill": kill(getpid(), SIGKILL)
             case "fork": try forkAndPost(center, word())
+            case "fork-beside-diagnostics": forkBesideDiagnostics(center, number())
             case "encode-and-kill":
                 try center.setState(Interrupted { kill(getpid(), SIGKILL) }, for: .init(word()))
             case "encode-and-stop":
