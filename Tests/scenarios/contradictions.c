@@ -1,11 +1,13 @@
-// Words of a living center that contradict each other, written once and left alone: whatever is asked of it then comes
-// to an end. Bounds that multiply (names by the ring, observers by prefixes) are beyond what fuzzing sees, whose
-// centers are small.
+// Words of a living center that contradict each other, written once and left alone (or, in the last scenario, again and
+// again): whatever is asked of it then comes to an end. Bounds that multiply (names by the ring, observers by prefixes)
+// are beyond what fuzzing sees, whose centers are small.
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include "center/center.h"
 #include "eviction/evict.h"
 #include "peer.h"
+#include "posting/publisher.h"
 #include "receiving/observer.h"
 #include "registry/doorbell.h"
 #include "registry/name_table.h"
@@ -235,4 +237,38 @@ void an_observer_without_a_place_is_not_rung(void) {
     tidings_publisher *publisher = publisher_of(center, NAME);
     ENDS(tidings_post(publisher, "x", 1, NULL, NULL));
     CHECK(memcmp(behind, &s->observers[places], sizeof behind) == 0, "a doorbell was rung behind the last place");
+}
+
+static tidings__name *valued;
+static _Atomic bool has_ended;
+
+// The value's chunk holds neither of the two positions.
+static void *changes_the_value(void *unused) {
+    (void)unused;
+    const uint64_t value = atomic_load(&valued->retained);
+    for (uint64_t turn = 0; !atomic_load(&has_ended); turn++)
+        atomic_store(&valued->retained, value + ((1 + turn % 2) << 16));
+    return NULL;
+}
+
+// A search that finds the value changed begins again, and each one is a walk along the ring.
+void a_value_that_changes_again_and_again_is_searched_a_few_times(void) {
+    tidings_center *center = join_center(4096);
+    tidings_publisher *publisher = publisher_of(center, "value");
+    OK(tidings_state_set(publisher, "x", 1, NULL, NULL));
+    fill(center);
+    fill(center);
+    valued = &center->segment.names[tidings__name_find(&center->segment, &publisher->key)];
+    const uint64_t first = atomic_load(&valued->retained);
+    CHECK(first != 0, "the value is still in the ring");
+    pthread_t thread;
+    OK(pthread_create(&thread, NULL, changes_the_value, NULL));
+    while (atomic_load(&valued->retained) == first) usleep(100);
+    for (uint32_t i = 0; i < 20; i++) {
+        uint8_t value;
+        size_t size = sizeof value;
+        ENDS(tidings_state_get(publisher, &value, &size, NULL, NULL));
+    }
+    atomic_store(&has_ended, true);
+    OK(pthread_join(thread, NULL));
 }

@@ -216,6 +216,7 @@ SCENARIO(names_that_all_observe_are_counted_without_asking_for_each)
 SCENARIO(an_evicting_thread_leaves_a_ring_of_prefixes)
 SCENARIO(lossless_observers_without_a_process_are_checked_once_a_range)
 SCENARIO(an_observer_without_a_place_is_not_rung)
+SCENARIO(a_value_that_changes_again_and_again_is_searched_a_few_times)
 
 CATEGORY(bounds)
 SCENARIO(each_call_ends_within_its_bound)
