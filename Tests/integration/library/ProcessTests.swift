@@ -142,7 +142,8 @@ struct ProcessTests {
 
     /// At the fork, another thread of the parent can hold the lock of the diagnostics.
     @Test func aForkedChildHasDiagnosticsOfItsOwn() async throws {
-        let peer = try Peer(try TestCenter(), "fork-beside-diagnostics", "200")
+        let test = try TestCenter()
+        let peer = try Peer(test, "fork-beside-diagnostics", "200")
         expectEqual(await peer.line(), "forked 200")
         await peer.waitForEnd()
     }
