@@ -136,7 +136,7 @@
                 db.add(transactionObserver: observer)
             }
             observeSuspension()
-            #if MUTANT_GRDB_NO_FIRST_REFRESH  // Found by: grdb aCommitBeforeTheSharingIsSeen
+            #if MUTANT_GRDB_NO_FIRST_REFRESH  // Found by: grdb aCommitBeforeTheSharingIsSeen hangs
                 if isMutant("GRDB_NO_FIRST_REFRESH") { return }
             #endif
             // A commit before the center was observed may be unknown to an observation that is older.
@@ -187,7 +187,7 @@
                 let options = Center.ObserverOptions(
                     excludingOwnPosts: excludesOwn,
                     onMissed: { [weak self] _, _ in
-                        #if MUTANT_GRDB_MISSED_IGNORED  // Found by: grdb missedNotificationsRefreshEverything
+                        #if MUTANT_GRDB_MISSED_IGNORED  // Found by: grdb missedNotificationsRefreshEverything hangs
                             if isMutant("GRDB_MISSED_IGNORED") { return }
                         #endif
                         self?.refresh(.all)
@@ -241,7 +241,7 @@
 
         private func receive(_ notification: Center.Notification) {
             if notification.name == Self.died {
-                #if MUTANT_GRDB_DEATH_IGNORED  // Found by: grdb aCommitOfAProcessThatDiesBeforeItsPostIsSeen
+                #if MUTANT_GRDB_DEATH_IGNORED  // Found by: grdb aCommitOfAProcessThatDiesBeforeItsPostIsSeen hangs
                     if isMutant("GRDB_DEATH_IGNORED") { return }
                 #endif
                 refresh(.all)
@@ -379,15 +379,15 @@
             if db.isInsideTransaction {
                 // The program keeps a transaction open between two accesses.
                 isPostponed = true
-                #if MUTANT_GRDB_OPEN_TRANSACTION_FORGOTTEN  // Found by: grdb aRefreshWaitsForTheEndOfAnOpenTransaction
-                    if isMutant("GRDB_OPEN_TRANSACTION_FORGOTTEN") { isPostponed = false }
+                #if MUTANT_GRDB_OPEN_FORGOTTEN  // Found by: grdb aRefreshWaitsForTheEndOfAnOpenTransaction hangs
+                    if isMutant("GRDB_OPEN_FORGOTTEN") { isPostponed = false }
                 #endif
                 return state.withLock { $0.pending = tables }
             }
             do {
                 let regions = try regions(of: tables, db)
                 // Deferred and empty: does not take the write lock. GRDB triggers observations at its end.
-                #if MUTANT_GRDB_REFRESH_LOCKS  // Found by: grdb aRefreshNeedsNoWriteLock
+                #if MUTANT_GRDB_REFRESH_LOCKS  // Found by: grdb aRefreshNeedsNoWriteLock hangs
                     let locks = isMutant("GRDB_REFRESH_LOCKS")
                     let kind: Database.TransactionKind = locks ? .immediate : .deferred
                 #else

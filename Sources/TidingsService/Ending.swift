@@ -61,7 +61,7 @@
                         var one = base
                         return await one.next(isolation: actor)
                     } onGracefulShutdown: {
-                        #if MUTANT_SERVICE_SHUTDOWN_IGNORED  // Found by: service aSequenceEndsAfterWhatWasPosted
+                        #if MUTANT_SERVICE_SHUTDOWN_IGNORED  // Found by: service aSequenceEndsAfterWhatWasPosted hangs
                             if isMutant("SERVICE_SHUTDOWN_IGNORED") { return }
                         #endif
                         base.finish()

@@ -294,7 +294,7 @@ struct Observe: ParsableCommand {
                 onMissed: { count, name in
                     guard !finish.hasEnded else { return }
                     if let counts { return counts.countMissed(count) }
-                    #if MUTANT_LOSS_NOT_IN_THE_STREAM  // Found by: command jsonSaysWhereNotificationsWereMissed
+                    #if MUTANT_LOSS_NOT_IN_THE_STREAM  // Found by: command jsonSaysWhereNotificationsWereMissed hangs
                         if isMutant("LOSS_NOT_IN_THE_STREAM") { return }
                     #endif
                     printer.note(NotificationText.missed(count, of: name?.rawValue))

@@ -52,7 +52,7 @@ struct Record: ParsableCommand {
     func run() throws {
         let finish = Finish()
         finish.includeSignals()
-        #if MUTANT_RECORDER_CREATES  // Found by: command theLastLapIsReadableAfterAllProcessesHaveDied
+        #if MUTANT_RECORDER_CREATES  // Found by: command theLastLapIsReadableAfterAllProcessesHaveDied hangs
             if isMutant("RECORDER_CREATES") { _ = try options.open() }
         #endif
         let center = try from == .oldest ? options.openExisting() : options.open()

@@ -81,7 +81,7 @@ struct Top: ParsableCommand {
         repeat {
             guard finish.wait(seconds: seconds) == nil else { return }
             let report = try sampler.report()
-            #if MUTANT_TOP_WRITES_ON  // Found by: command endsWithTheProgramThatReads
+            #if MUTANT_TOP_WRITES_ON  // Found by: command endsWithTheProgramThatReads hangs
                 if isMutant("TOP_WRITES_ON") {
                     try? Terminal.print(report.json)
                     continue

@@ -39,4 +39,4 @@ export TIDINGS_GRDB_STAGES
 trap 'rm -rf "$TIDINGS_GRDB_STAGES"' EXIT
 chmod 755 "$TIDINGS_GRDB_STAGES"
 # Without a mutant, no test takes 3 s.
-.ci/swift-mutants "$build" grdb TidingsGRDB 10 GRDBPeer "-D GRDB" "$@"
+.ci/swift-mutants "$build" grdb TidingsGRDB GRDBPeer "-D GRDB" "$@"

@@ -7,6 +7,6 @@
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 build=$(readlink -f .build/debug) # without SwiftPM, which would wait for another of its runs
-.ci/swift-mutants "$build" command tidings 30 tidings \
+.ci/swift-mutants "$build" command tidings tidings \
     "-Xcc -fmodule-map-file=$build/CTidingsBench.build/module.modulemap -Xcc -ICShim/bench/include -Xfrontend -entry-point-function-name -Xfrontend tidings_main" \
     "$@"

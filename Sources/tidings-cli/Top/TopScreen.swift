@@ -75,7 +75,7 @@ final class TopScreen: @unchecked Sendable {
     /// Gives the terminal back as it was. Does nothing if that was done.
     func leave() {
         guard endModes() else { return }
-        #if MUTANT_TOP_SCREEN_KEPT  // Found by: command controlCGivesTheTerminalBack
+        #if MUTANT_TOP_SCREEN_KEPT  // Found by: command controlCGivesTheTerminalBack hangs
             if isMutant("TOP_SCREEN_KEPT") { return }
         #endif
         let bytes = Array("\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l".utf8)
@@ -106,7 +106,7 @@ final class TopScreen: @unchecked Sendable {
     func draw(_ lines: [TopLine], size: Size) throws {
         // After the last column, the sequence would clear that column.
         let texts = lines.map { $0.escaped(colours: hasColours) + ($0.width < size.width ? "\u{1B}[K" : "") }
-        #if MUTANT_TOP_LINES_LEFT  // Found by: command aResizeDuringARedrawLeavesNothing
+        #if MUTANT_TOP_LINES_LEFT  // Found by: command aResizeDuringARedrawLeavesNothing hangs
             if isMutant("TOP_LINES_LEFT") {
                 let texts = lines.map { $0.escaped(colours: hasColours) }
                 try Terminal.write(Self.frame(texts, over: size == shownSize ? shown : []))
