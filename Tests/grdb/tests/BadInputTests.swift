@@ -307,7 +307,7 @@
     }
 
     /// One at a time: the notifications suspend every database of the process that observes them.
-    @Suite(.serialized, .timeLimit(.minutes(1)))
+    @Suite(.serialized, .timeLimit(.minutes(10)))
     struct SuspensionTests {
         @Test func aSuspendedDatabaseIsRefreshedWhenItResumes() async throws {
             let stage = try Stage()

@@ -7,7 +7,7 @@
     @testable import TidingsGRDB
 
     /// Two connections to one file in one process: each has a sharing, and so a center object of its own.
-    @Suite(.timeLimit(.minutes(1)))
+    @Suite(.timeLimit(.minutes(10)))
     struct SharingTests {
         @Test func aCommitReachesTheValueObservationOfAnotherPool() async throws {
             let stage = try Stage()

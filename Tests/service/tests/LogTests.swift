@@ -23,7 +23,7 @@
         }
     }
 
-    @Suite(.serialized, .timeLimit(.minutes(1)))
+    @Suite(.serialized, .timeLimit(.minutes(10)))
     struct LogTests {
         private let handler = InMemoryLogHandler()
         private var logger: Logger { Logger(label: "test") { _ in handler } }

@@ -7,7 +7,7 @@
 
     @testable import TidingsService
 
-    @Suite(.serialized, .timeLimit(.minutes(1)))
+    @Suite(.serialized, .timeLimit(.minutes(10)))
     struct MetricsTests {
         private let metrics = TestMetrics()
         private let labels = [("center", "test")]

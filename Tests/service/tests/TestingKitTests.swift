@@ -6,7 +6,7 @@
 
     @testable import Tidings
 
-    @Suite(.serialized, .timeLimit(.minutes(1)))
+    @Suite(.serialized, .timeLimit(.minutes(10)))
     struct TestingKitTests {
         @Test(arguments: [TestCenter.Storage.memory, .directory])
         func twoParticipantsShareACenter(storage: TestCenter.Storage) async throws {

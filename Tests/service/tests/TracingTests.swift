@@ -7,7 +7,7 @@
     @testable import Tidings
     @testable import TidingsService
 
-    @Suite(.serialized, .timeLimit(.minutes(1)))
+    @Suite(.serialized, .timeLimit(.minutes(10)))
     struct TracingTests {
         private let tracer = W3CTracer()
         private let test: TestCenter
