@@ -756,6 +756,7 @@ static void *takes_for_ever(void *observer) {
         receive(observer);
         atomic_fetch_add(taken, 1);
     }
+    return NULL;
 }
 
 static void sleeps_in_threads(void) {
