@@ -11,6 +11,8 @@ enum Forking {
     private static let count = Atomic<UInt>(0)
 
     private static let registration: Void = {
+        // Made before the first fork: the child can't wait for a thread that is making it.
+        _ = generation
         // Runs in the child, in its only thread. Async-signal-safe: a single atomic add.
         pthread_atfork(nil, nil, { Forking.count.add(1, ordering: .relaxed) })
     }()
