@@ -1189,8 +1189,10 @@ typedef struct tidings_orphans {
 int tidings_orphans_get(tidings_center *center, tidings_orphans *orphans);
 
 /// Reclaims all orphans, except slots of living posters. This also happens automatically whenever it matters. Reports
-/// each death of an announced participant that no process has reported (`tidings_announce`). Returns how many
-/// participants were reclaimed, or a negative errno. Other processes continue undisturbed.
+/// each death of an announced participant that no process has reported (`tidings_announce`), except if servers of more
+/// than 256 names would have to be told of requests that the dead have left: other announced participants report
+/// these deaths. Returns how many participants were reclaimed, or a negative errno. Other processes continue
+/// undisturbed.
 /// Bound: walk. Never waits, unless a death is reported: then up to 250 ms for posts that began before it.
 int tidings_reclaim(tidings_center *center);
 

@@ -532,7 +532,9 @@ static void exits(void *argument) {
     if (tidings__announcement_end(center, center->guard)) return;
     // The process ends in the middle of a text. The guards that watch it settle its calls.
     machine_kill(p->fiber);
-    (void)tidings__calls_settle(center, center->participant, center->guard->present);
+    tidings__ended ended = tidings__ended_alone(center->participant, center->guard->present);
+    uint32_t tells = UINT32_MAX;
+    (void)tidings__calls_settle(center, &ended, &tells);
 }
 
 // The reply of the one would be damaged, and would damage that of the other, which receives the request again.

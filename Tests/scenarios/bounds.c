@@ -523,6 +523,47 @@ static void of_calls(void) {
     atomic_store(&s->header->calls_used.word, s->geometry.call_count);
 }
 
+// All calls wait for servers, each of a name of its own: a living server has them all. Servers are to be told of each,
+// again for each dead participant.
+static void of_calls_that_stay(void) {
+    tidings_server *server;
+    OK(tidings_server_open(center, SERVICE, 1, &server));
+    tidings__segment *s = &center->segment;
+    uint32_t observer = 0;
+    while (observer < s->shape.observers && !atomic_load(&s->observers[observer].serves)) observer++;
+    CHECK(observer < s->shape.observers, "no server");
+    const uint32_t owner = atomic_load(&s->observers[observer].owner);
+    const uint64_t instance = atomic_load(&s->observers[observer].instance);
+    tidings__presence *own = &s->presence[center->participant];
+    const uint64_t report = atomic_load(&own->report), announcement = atomic_load(&own->announcement);
+    fill_names();
+    for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
+        tidings__name *name = &s->names[i];
+        char text[64];
+        const int length = snprintf(text, sizeof text, TIDINGS_REQUESTS_PREFIX "%u", i);
+        memcpy((void *)name->key, text, (size_t)length);
+        atomic_store(&name->lengths, (uint32_t)length);
+        for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++)
+            atomic_store(&name->members[word], word == observer / 64 ? UINT64_C(1) << observer % 64 : 0);
+        atomic_store(&name->wake_group, 0xffff);
+    }
+    of_reports();
+    fill_dead();
+    atomic_store(&s->observers[observer].owner, owner);
+    atomic_store(&s->observers[observer].instance, instance);
+    atomic_store(&own->report, report);
+    atomic_store(&own->announcement, announcement);
+    OK(tidings__back_calls(s, s->geometry.call_count));
+    for (uint32_t i = 0; i < s->geometry.call_count; i++) {
+        const uint32_t entry = TIDINGS__NAME_FIRST + i % (s->shape.names - TIDINGS__NAME_FIRST);
+        tidings__call *call = &s->calls[i];
+        atomic_store(&call->name, tidings__call_name(entry, tidings__name_generation(&s->names[entry])));
+        atomic_store(&call->state, UINT64_C(5) << 31 | (uint64_t)center->participant << 6 | TIDINGS__CALL_POSTED |
+                                       TIDINGS__CALL_AGAIN);
+    }
+    atomic_store(&s->header->calls_used.word, s->geometry.call_count);
+}
+
 static const struct {
     const char *name;
     void (*make)(void);
@@ -548,6 +589,7 @@ static const struct {
     {"a value nowhere", of_a_value_nowhere, true},
     {"reports", of_reports, true},
     {"calls", of_calls, true},
+    {"calls that stay", of_calls_that_stay, true},
 };
 
 // Worlds of the largest center take longest. Of these, a run takes one in five, from the one that `chosen` says: each

@@ -2,6 +2,7 @@
 // calls.h.
 #include "calls/calls.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
@@ -180,29 +181,42 @@ static bool look_up(tidings__segment *s, lookups *known, uint64_t name, uint32_t
     return known->served[at];
 }
 
+// The report of a participant that has ended, or NULL.
+static uint64_t *report_in(tidings__ended *ended, uint32_t participant) {
+    const uint32_t i = participant - ended->first;
+    return i < ended->count && ended->reports[i] ? &ended->reports[i] : NULL;
+}
+
 // Names whose servers were told to search. A peer may have made up calls of many names: then some are told twice.
 #define TOLD 64u
 typedef struct told {
     uint64_t name[TOLD];
     uint32_t count;
+    uint32_t *left;  // how many may still be told
     int error;
 } told;
 
 static void tell(tidings_center *center, told *t, uint64_t name) {
     for (uint32_t i = 0; i < t->count && i < TOLD; i++)
         if (t->name[i] == name) return;
+    if (*t->left == 0) {
+        if (!t->error) t->error = -EINPROGRESS;
+        return;
+    }
+    --*t->left;
     const int error = tidings__call_announce(center, name, TIDINGS__TICKET_SEARCH);
     if (error) t->error = error;
     t->name[t->count++ % TOLD] = name;
 }
 
-// Ends the calls that no server has claimed and no server is left for. Unless `center` is NULL, servers are told to
-// search for calls that were posted again, perhaps by a participant that died before it announced that, and for those
-// that caller `of` has left to them.
-static int walk(tidings__segment *s, uint32_t of, tidings_center *center) {
+// Ends the calls that no server has claimed and no server is left for. `by`: as of `tidings__call_end`. Unless `tells`
+// is NULL, servers are told to search for calls that were posted again, perhaps by a participant that died before it
+// announced that, and for those that callers in `of` have left to them.
+static int walk(tidings_center *center, uint32_t by, tidings__ended *of, uint32_t *tells) {
+    tidings__segment *s = &center->segment;
     const uint32_t count = tidings__calls_end(s);
     uint32_t budget = TIDINGS__SERVED_CHECKS;
-    told t = {.count = 0};
+    told t = {.left = tells};
     for (uint32_t first = 0; first < count; first += BATCH) {
         const uint32_t most = count - first < BATCH ? count - first : BATCH;
         uint64_t words[BATCH];
@@ -210,16 +224,16 @@ static int walk(tidings__segment *s, uint32_t of, tidings_center *center) {
         for (uint32_t i = 0; i < most; i++) words[i] = tidings__acquire(&s->calls[first + i].state);
         for (uint32_t i = 0; i < most; i++) {
             const uint32_t state = tidings__call_state(words[i]);
-            const bool left = state == TIDINGS__CALL_CANCELLED && tidings__call_caller(words[i]) == of;
+            const bool left = state == TIDINGS__CALL_CANCELLED && report_in(of, tidings__call_caller(words[i]));
             if (state != TIDINGS__CALL_POSTED && !left) continue;
             const uint64_t name = tidings__acquire(&s->calls[first + i].name);
             const bool again = words[i] & TIDINGS__CALL_AGAIN;
             // If its last server has ended, the call ends: with the server, if that had it.
             if (!left && !look_up(s, &known, name, &budget))
                 // Invariant C3: the state was read before the servers, and is unchanged if the CAS succeeds.
-                (void)tidings__call_end(s, first + i, words[i], of,
+                (void)tidings__call_end(s, first + i, words[i], by,
                                         again ? TIDINGS__CALL_ENDED : TIDINGS__CALL_UNSERVED);
-            else if (center && (left || again))
+            else if (tells && (left || again))
                 tell(center, &t, name);
         }
     }
@@ -227,10 +241,14 @@ static int walk(tidings__segment *s, uint32_t of, tidings_center *center) {
 }
 
 int tidings__calls_tell_cancelled(tidings_center *center) {
-    return walk(&center->segment, center->participant, center);
+    tidings__ended own = tidings__ended_alone(center->participant, 1);
+    uint32_t tells = UINT32_MAX;
+    return walk(center, center->participant, &own, &tells);
 }
 
-void tidings__calls_unserved(tidings__segment *s, uint32_t by) { (void)walk(s, by, NULL); }
+void tidings__calls_unserved(tidings_center *center) {
+    (void)walk(center, center->participant, &(tidings__ended){.count = 0}, NULL);
+}
 
 // Settles a call that has this state, if it is the participant's. True: nothing is left to do.
 static bool settle(tidings__segment *s, uint32_t index, uint64_t word, uint32_t ended) {
@@ -258,29 +276,43 @@ static bool settle(tidings__segment *s, uint32_t index, uint64_t word, uint32_t 
     }
 }
 
-int tidings__calls_settle(tidings_center *center, uint32_t ended, uint64_t report) {
+// Settles a call, if it is a call of this participant. False: later participants may have this index.
+static bool settle_one(tidings__segment *s, uint32_t index, uint32_t ended, uint64_t report, uint32_t *tries) {
+    // Its server or its caller may change the call meanwhile. Then the call is settled in its new state.
+    for (; *tries > 0; --*tries) {
+        const uint64_t word = tidings__acquire(&s->calls[index].state);
+        // Invariant C8, after the state was read: while the report has this value, no later participant has taken
+        // this index. If the CAS succeeds, the call is one of the participant that has ended.
+#ifndef MUTANT_SUCCESSOR_SETTLED  // Found by: interleaving a_settlement_beside_a_successor
+        if (tidings__acquire(&s->presence[ended].report) != report) return false;
+#endif
+        if (settle(s, index, word, ended)) break;
+#ifdef MUTANT_SETTLED_WITH_ONE_TRY  // Found by: interleaving a_dead_caller_beside_its_server
+        break;
+#endif
+    }
+    return true;
+}
+
+int tidings__calls_settle(tidings_center *center, tidings__ended *ended, uint32_t *tells) {
     tidings__segment *s = &center->segment;
     const uint32_t count = tidings__calls_end(s);
-    // Invariants C3 and C4: the participant was found to have ended before this barrier.
+    // Invariants C3 and C4: the participants were found to have ended before this barrier.
     tidings__fence_full();
     // A peer could change calls all the time.
-    uint32_t tries = count + TIDINGS__TRIES;
+    uint32_t tries = 2 * count + TIDINGS__TRIES;
     for (uint32_t i = 0; i < count; i++) {
-        // Its server or its caller may change the call meanwhile. Then the call is settled in its new state.
-        for (; tries > 0; tries--) {
-            const uint64_t word = tidings__acquire(&s->calls[i].state);
-            // Invariant C8, after the state was read: while the report has this value, no later participant has taken
-            // this index. If the CAS succeeds, the call is one of the participant that has ended.
-#ifndef MUTANT_SUCCESSOR_SETTLED  // Found by: interleaving a_settlement_beside_a_successor
-            if (tidings__acquire(&s->presence[ended].report) != report) return 0;
-#endif
-            if (settle(s, i, word, ended)) break;
-#ifdef MUTANT_SETTLED_WITH_ONE_TRY  // Found by: interleaving a_dead_caller_beside_its_server
-            break;
-#endif
-        }
+        const uint64_t word = tidings__acquire(&s->calls[i].state);
+        // Two of them may have to do with one call.
+        const uint32_t caller = tidings__call_caller(word), server = tidings__call_server(word);
+        uint64_t *report = report_in(ended, caller);
+        if (report && !settle_one(s, i, caller, *report, &tries)) *report = 0;
+        report = report_in(ended, server);
+        if (report && !settle_one(s, i, server, *report, &tries)) *report = 0;
     }
-    return walk(s, ended, center);
+    for (uint32_t i = 0; i < ended->count; i++)
+        if (ended->reports[i]) return walk(center, ended->first + i, ended, tells);
+    return 0;
 }
 
 // A text is written in microseconds. But the exit may run in a signal handler, above the thread that writes.

@@ -54,7 +54,9 @@ bool tidings__announcement_end(tidings_center *center, const tidings__guard *gua
     // Settles the calls that other threads of the exiting process make meanwhile. First before the report changes,
     // because this process may be killed afterwards. Again below, for calls that these threads had begun before.
     // If the record for a server of cancelled calls is held back, the participants that watch this one settle again.
-    const int error = tidings__calls_settle(center, own, report);
+    tidings__ended ended = tidings__ended_alone(own, report);
+    uint32_t tells = TIDINGS__TELLS;
+    const int error = tidings__calls_settle(center, &ended, &tells);
     const bool settled = error == 0 || error == -ESTALE;
     if (guard->watching) {
         if (settled)
@@ -71,7 +73,8 @@ bool tidings__announcement_end(tidings_center *center, const tidings__guard *gua
         }
     }
     report = tidings__acquire(&s->presence[own].report);
-    if (tidings__has_place(center)) (void)tidings__calls_settle(center, own, report);
+    ended = tidings__ended_alone(own, report);
+    if (tidings__has_place(center)) (void)tidings__calls_settle(center, &ended, &tells);
     if (tidings__report_state(report) != TIDINGS__PRESENCE_LEFT) return false;
     tidings__will_free(s, own, report);
     return true;
@@ -387,7 +390,9 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     tidings__presence *entry = &s->presence[own];
     const uint64_t before = tidings__acquire(&entry->report);
     // What threads of an earlier participant of this index have done to calls after its death was reported.
-    (void)tidings__calls_settle(center, own, before);
+    tidings__ended ended = tidings__ended_alone(own, before);
+    uint32_t tells = TIDINGS__TELLS;
+    (void)tidings__calls_settle(center, &ended, &tells);
     tidings__set_relaxed(&center->leaves, 0);
     const uint64_t report = tidings__report_next(before, tidings__report_bits(center->instance), own,
                                                  TIDINGS__PRESENCE_PREPARING);

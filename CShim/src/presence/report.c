@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls/calls.h"
 #include "eviction/pending_claim.h"
 #include "platform/error.h"
 #include "posting/publisher.h"
@@ -237,8 +236,11 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
 #ifndef MUTANT_SETTLED_AFTER_REPORT  // Found by: interleaving a_settlement_taken_over
     // Before the report says that the death is being reported: until then, each guard that finds the participant dead
     // settles its calls (invariant C2).
-    const int unsettled = says_alive(state) ? tidings__calls_settle(center, index, report) : 0;
-    if (unsettled) return unsettled;
+    if (says_alive(state) && report != budget->settled) {
+        tidings__ended ended = tidings__ended_alone(index, report);
+        const int unsettled = tidings__calls_settle(center, &ended, &budget->tells);
+        if (unsettled) return unsettled;
+    }
 #endif
     switch (state) {
         case TIDINGS__PRESENCE_PREPARING:
@@ -248,7 +250,8 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
             if (!take(s, index, &report, tidings__report_next(report, frontier, own, TIDINGS__PRESENCE_DYING)))
                 return AGAIN;
 #ifdef MUTANT_SETTLED_AFTER_REPORT
-            (void)tidings__calls_settle(center, index, report);
+            tidings__ended ended = tidings__ended_alone(index, report);
+            (void)tidings__calls_settle(center, &ended, &budget->tells);
 #endif
             break;
         }
@@ -306,11 +309,23 @@ void tidings__report_all(tidings_center *center) {
     if (!tidings__may_report(center)) return;
     const uint32_t end = tidings__presence_end(s);
     tidings__report_budget budget = tidings__report_budget_of(s);
-    for (uint32_t i = 0; i < end; i++) {
-        const uint64_t report = tidings__acquire(&s->presence[i].report);
-        if (tidings__report_state(report) == TIDINGS__PRESENCE_LEFT)
-            tidings__will_free(s, i, report);
-        else if (tidings__to_report(s, i))
-            (void)tidings__report(center, i, false, 0, &budget);
+    for (uint32_t first = 0; first < end; first += TIDINGS__ENDED_MAX) {
+        const uint32_t left = end - first;
+        tidings__ended ended = {.first = first, .count = left < TIDINGS__ENDED_MAX ? left : TIDINGS__ENDED_MAX};
+        bool found = false;
+        for (uint32_t i = 0; i < ended.count; i++) {
+            // Invariant C8: read before the participant is found dead.
+            const uint64_t report = tidings__acquire(&s->presence[first + i].report);
+            if (tidings__report_state(report) == TIDINGS__PRESENCE_LEFT)
+                tidings__will_free(s, first + i, report);
+            else if (says_alive(tidings__report_state(report)) && tidings__presence_dead(s, first + i))
+                ended.reports[i] = report, found = true;
+            else if (tidings__to_report(s, first + i))
+                (void)tidings__report(center, first + i, false, 0, &budget);
+        }
+        // If that fails, another call or a guard reports them.
+        if (!found || tidings__calls_settle(center, &ended, &budget.tells) != 0) continue;
+        for (uint32_t i = 0; i < ended.count; i++)
+            if ((budget.settled = ended.reports[i])) (void)tidings__report(center, first + i, false, 0, &budget);
     }
 }

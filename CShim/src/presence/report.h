@@ -2,6 +2,7 @@
 #ifndef TIDINGS__PRESENCE_REPORT_H
 #define TIDINGS__PRESENCE_REPORT_H
 
+#include "calls/calls.h"
 #include "center/center.h"
 #include "posting/notice.h"
 #include "registry/presence.h"
@@ -17,10 +18,12 @@ int tidings__notice_post(tidings_center *center, uint32_t index, int32_t event, 
 typedef struct tidings__report_budget {
     uint64_t positions;                  // of the ring, that may be searched
     uint32_t checks;                     // of claims on the way, each a wait; later claims are revoked at once
+    uint32_t tells;                      // of names whose servers are told to search
+    uint64_t settled;                    // the report of a participant whose calls are settled, or 0
     const struct tidings__guard *guard;  // the guard that reports, or NULL: its reports stop when it is to end
 } tidings__report_budget;
 static inline tidings__report_budget tidings__report_budget_of(const tidings__segment *s) {
-    return (tidings__report_budget){2 * (uint64_t)s->shape.slots, 16, NULL};
+    return (tidings__report_budget){.positions = 2 * (uint64_t)s->shape.slots, .checks = 16, .tells = TIDINGS__TELLS};
 }
 
 // Reports the rest about participant `index`, which is dead: all that has not been posted. `index` is below

@@ -102,12 +102,15 @@ int tidings_served(tidings_center *center, bool (*each)(void *context, const cha
     tidings__segment *s = &center->segment;
     const uint64_t used = tidings__acquire(&s->header->names_used.word);
     const uint32_t count = used < s->shape.names ? (uint32_t)used : s->shape.names;
+    uint64_t prefix;
+    memcpy(&prefix, TIDINGS_REQUESTS_PREFIX, sizeof prefix);
     // Of all names together, as a peer can add members to each.
     uint32_t budget = TIDINGS__SERVED_CHECKS;
     for (uint32_t index = TIDINGS__NAME_FIRST; index < count && budget > 0; index++) {
         tidings__name *entry = tidings__name_at(s, index);
         if (!entry) break;
-        if (!tidings__member_words(entry)) continue;
+        // Most texts differ in the first word, and the rest of them is not read.
+        if (!tidings__member_words(entry) || tidings__relaxed(&entry->key[0]) != prefix) continue;
         const uint64_t name = tidings__call_name(index, tidings__name_generation(entry));
         char text[TIDINGS_NAME_MAX + 1], subject[TIDINGS_SUBJECT_MAX + 1];
         uint32_t length, subject_length;

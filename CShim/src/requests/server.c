@@ -108,7 +108,6 @@ static bool give_up(tidings_server *server, uint32_t index, uint64_t claimed) {
 void tidings_server_close(tidings_server *server) {
     if (!server) return;
     tidings_center *center = server->center;
-    tidings__segment *s = &center->segment;
     const bool ours = server->observer && own(server) == 0;
     tidings_observer_close(server->observer);
     bool again = false;
@@ -116,7 +115,7 @@ void tidings_server_close(tidings_server *server) {
         if (server->claimed[i]) again |= give_up(server, i, server->claimed[i]);
     if (ours) {
         tidings__fence_full();
-        tidings__calls_unserved(s, center->participant);
+        tidings__calls_unserved(center);
         if (again) tidings__calls_posted_again(center, server->name);
     }
     tidings__requests_end(center, server->fork_epoch);
@@ -185,7 +184,7 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
         // Peers take this participant for dead, or it exits. They may have settled its calls before this one.
         refuse(server, index, claimed);
         tidings__fence_full();
-        tidings__calls_unserved(s, center->participant);
+        tidings__calls_unserved(center);
         return not_allowed(server);
     }
 #endif

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "platform/futex.h"
+#include "presence/report.h"
 
 #define IDEMPOTENT TIDINGS__CALL_IDEMPOTENT
 #define AGAIN TIDINGS__CALL_AGAIN
@@ -313,9 +314,75 @@ TEST(calls_of_a_later_participant_of_the_index_are_not_settled) {
     (void)put_call(s, 3, name, 1, 2, TIDINGS__CALL_CLAIMED);
     (void)put_call(s, 4, name, 2, 0, TIDINGS__CALL_POSTED);
     s->presence[2].report = tidings__report_next(report, 0, 2, TIDINGS__PRESENCE_WATCHING);
-    CHECK_EQUAL(tidings__calls_settle(center, 2, report), 0);
+    CHECK_EQUAL(settle_with(center, 2, report, UINT32_MAX), 0);
     CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_CLAIMED);
     CHECK_EQUAL(call_state(s, 4), TIDINGS__CALL_POSTED);
+}
+
+TEST(calls_of_several_participants_that_ended_are_settled_in_one_walk) {
+    tidings_center *center = center_with_calls();
+    tidings__segment *s = &center->segment;
+    const uint64_t name = server_of(center, SERVICE, 2, 1);
+    (void)put_call(s, 1, name, 1, 2, TIDINGS__CALL_CLAIMED);
+    (void)put_call(s, 2, name, 3, 2, TIDINGS__CALL_CLAIMED);
+    (void)put_call(s, 3, name, 1, 0, TIDINGS__CALL_POSTED);
+    (void)put_call(s, 4, name, 3, 0, TIDINGS__CALL_POSTED);
+    tidings__ended ended = {.first = 1, .count = 2};
+    for (uint32_t i = 0; i < 2; i++) ended.reports[i] = s->presence[1 + i].report;
+    died(s, 1);
+    died(s, 2);
+    uint32_t tells = 0;
+    CHECK_EQUAL(tidings__calls_settle(center, &ended, &tells), 0);
+    CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_FREE);
+    CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_ENDED);
+    CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_FREE);
+    CHECK_EQUAL(call_state(s, 4), TIDINGS__CALL_UNSERVED);
+}
+
+TEST(of_several_participants_that_ended_those_with_a_successor_are_left_out) {
+    tidings_center *center = center_with_calls();
+    tidings__segment *s = &center->segment;
+    const uint64_t name = server_of(center, SERVICE, 3, 1);
+    (void)put_call(s, 1, name, 1, 2, TIDINGS__CALL_CLAIMED);
+    (void)put_call(s, 2, name, 1, 0, TIDINGS__CALL_POSTED);
+    tidings__ended ended = {.first = 1, .count = 2};
+    for (uint32_t i = 0; i < 2; i++) ended.reports[i] = s->presence[1 + i].report;
+    died(s, 2);
+    s->presence[1].report = tidings__report_next(ended.reports[0], 0, 1, TIDINGS__PRESENCE_WATCHING);
+    uint32_t tells = 0;
+    CHECK_EQUAL(tidings__calls_settle(center, &ended, &tells), 0);
+    CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_ENDED);
+    CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_POSTED);
+    CHECK(ended.reports[0] == 0 && ended.reports[1] != 0);
+}
+
+TEST(deaths_are_reported_after_the_calls_of_all_were_settled) {
+    tidings_center *center = center_with_calls();
+    tidings__segment *s = &center->segment;
+    const uint64_t name = server_of(center, SERVICE, 2, 1);
+    (void)put_call(s, 1, name, 1, 2, TIDINGS__CALL_CLAIMED);
+    (void)put_call(s, 2, name, 3, 2, TIDINGS__CALL_CLAIMED);
+    died(s, 1);
+    died(s, 2);
+    tidings__report_all(center);
+    for (uint32_t i = 1; i < 4; i++)
+        CHECK_EQUAL(tidings__report_state(s->presence[i].report),
+                    i < 3 ? TIDINGS__PRESENCE_LEFT : TIDINGS__PRESENCE_WATCHING);
+    CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_FREE);
+    CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_ENDED);
+}
+
+TEST(a_limited_number_of_names_is_told) {
+    tidings_center *center = center_with_calls();
+    tidings__segment *s = &center->segment;
+    const uint64_t names[] = {server_of(center, SERVICE, 3, 1), server_of(center, SERVICE "2", 3, 2)};
+    for (uint32_t i = 0; i < 2; i++) (void)put_call(s, i, names[i], 1, 2, TIDINGS__CALL_CLAIMED | IDEMPOTENT);
+    died(s, 2);
+    const uint64_t report = s->presence[2].report;
+    CHECK_EQUAL(settle_with(center, 2, report, 1), -EINPROGRESS);
+    CHECK_EQUAL(records(center), 1);
+    CHECK_EQUAL(settle_with(center, 2, report, 2), 0);
+    CHECK_EQUAL(records(center), 3);
 }
 
 TEST(servers_of_any_number_of_names_are_told) {
