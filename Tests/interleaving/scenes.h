@@ -122,6 +122,8 @@ SCENE(a_dead_server_beside_its_caller, "its caller cancels while its calls are s
       .finish = end_requests)
 SCENE(a_settlement_taken_over, "one settles the calls of a dead server, dies anywhere, and another takes over",
       .changes = 1, .finish = end_requests, .deaths = true)
+SCENE(two_deaths_settled_together, "one settles the calls of a dead server and a dead caller, and dies anywhere",
+      .changes = 1, .finish = end_requests, .deaths = true)
 SCENE(a_settlement_beside_a_successor, "one settles the calls of an index that a later server takes", .changes = 2,
       .finish = end_requests)
 SCENE(a_settlement_beside_the_same_claim, "one settles a call that a later server of the index has claimed anew",

@@ -342,6 +342,30 @@ void a_settlement_taken_over(void) {
     add_server("server C", serves);
 }
 
+static void reports_all(void *argument) {
+    const peer *p = argument;
+    tidings__report_all(p->center);
+}
+
+// A call of a dead caller that a dead server has, and one of a living caller.
+void two_deaths_settled_together(void) {
+    open_requests();
+    peer *dead = add_server("server B", dies), *caller = add_caller("caller A", dies);
+    peer *living = add_caller("caller F", awaits);
+    caller->size = IN_CHUNK;
+    has_called(caller);
+    has_claimed(dead);
+    living->flags = TIDINGS_CALL_IDEMPOTENT;
+    living->needs_reply = true;
+    has_called(living);
+    has_claimed(dead);
+    is_dead(dead);
+    is_dead(caller);
+    add_server("server C", serves);
+    add_peer("reporting D", reports_all)->fiber->mortal = true;
+    add_guard("guard E");
+}
+
 // The next participant of the dead one's index: its handle is the dead one's, with a new instance.
 static void announces_anew(void *argument) {
     peer *p = argument;

@@ -307,6 +307,9 @@ int tidings__calls_settle(tidings_center *center, tidings__ended *ended, uint32_
         const uint32_t caller = tidings__call_caller(word), server = tidings__call_server(word);
         uint64_t *report = report_in(ended, caller);
         if (report && !settle_one(s, i, caller, *report, &tries)) *report = 0;
+#ifdef MUTANT_ONE_OF_TWO_SETTLED  // Found by: interleaving two_deaths_settled_together
+        if (report) continue;
+#endif
         report = report_in(ended, server);
         if (report && !settle_one(s, i, server, *report, &tries)) *report = 0;
     }
