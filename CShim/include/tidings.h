@@ -379,7 +379,8 @@ typedef struct tidings_post_options {
 ///   wills, or are held (`tidings_hold`). If more than a third are held, and more than have values or wills,
 ///   `tidings_last_error_holder` names the process that holds most of them.
 /// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
-/// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one 1,000 times.
+/// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one
+///   1,000 times, or again and again for 5 ms of processor time.
 /// - -EBADMSG: a peer has damaged the center.
 /// - -EBADF: the program closed the center's descriptor (see `tidings_next`).
 ///
@@ -459,7 +460,7 @@ enum {
 /// Bound: constant; when all entries are taken, a walk that reclaims those of all dead participants. Never waits.
 int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observer **observer);
 /// Closes an observer.
-/// Bound: constant for each name it observes; a walk along the prefixes for each prefix. Waits until the
+/// Bound: constant for each name it observes; one walk along the prefixes if it observes one. Waits until the
 /// helper thread of `tidings_observer_descriptor` has ended.
 void tidings_observer_close(tidings_observer *observer);
 
@@ -1189,10 +1190,9 @@ typedef struct tidings_orphans {
 int tidings_orphans_get(tidings_center *center, tidings_orphans *orphans);
 
 /// Reclaims all orphans, except slots of living posters. This also happens automatically whenever it matters. Reports
-/// each death of an announced participant that no process has reported (`tidings_announce`), except if servers of more
-/// than 256 names would have to be told of requests that the dead have left: other announced participants report
-/// these deaths. Returns how many participants were reclaimed, or a negative errno. Other processes continue
-/// undisturbed.
+/// the deaths of announced participants that no process has reported (`tidings_announce`): as many as it can within
+/// its bound, the rest at the next call. Returns how many participants were reclaimed, or a negative errno. Other
+/// processes continue undisturbed.
 /// Bound: walk. Never waits, unless a death is reported: then up to 250 ms for posts that began before it.
 int tidings_reclaim(tidings_center *center);
 

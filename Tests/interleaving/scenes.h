@@ -124,6 +124,8 @@ SCENE(a_settlement_taken_over, "one settles the calls of a dead server, dies any
       .changes = 1, .finish = end_requests, .deaths = true)
 SCENE(two_deaths_settled_together, "one settles the calls of a dead server and a dead caller, and dies anywhere",
       .changes = 1, .finish = end_requests, .deaths = true)
+SCENE(a_death_beside_one_of_a_server, "one settles the calls of a dead watcher and the last server, and dies anywhere",
+      .changes = 2, .finish = end_requests, .deaths = true)
 SCENE(a_settlement_beside_a_successor, "one settles the calls of an index that a later server takes", .changes = 2,
       .finish = end_requests)
 SCENE(a_settlement_beside_the_same_claim, "one settles a call that a later server of the index has claimed anew",

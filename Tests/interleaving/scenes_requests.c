@@ -366,6 +366,21 @@ void two_deaths_settled_together(void) {
     add_guard("guard E");
 }
 
+// The first dead one has no calls. The only server of the name is the other one: its call ends.
+void a_death_beside_one_of_a_server(void) {
+    open_requests();
+    peer *first = add_peer("watcher A", dies), *dead = add_server("server B", dies);
+    guard_itself(first, FUTEX_WAITERS);
+    peer *caller = add_caller("caller F", awaits);
+    caller->flags = TIDINGS_CALL_IDEMPOTENT;
+    has_called(caller);
+    has_claimed(dead);
+    is_dead(first);
+    is_dead(dead);
+    add_peer("reporting D", reports_all)->fiber->mortal = true;
+    add_guard("guard E");
+}
+
 // The next participant of the dead one's index: its handle is the dead one's, with a new instance.
 static void announces_anew(void *argument) {
     peer *p = argument;
@@ -557,8 +572,7 @@ static void exits(void *argument) {
     // The process ends in the middle of a text. The guards that watch it settle its calls.
     machine_kill(p->fiber);
     tidings__ended ended = tidings__ended_alone(center->participant, center->guard->present);
-    uint32_t tells = UINT32_MAX;
-    (void)tidings__calls_settle(center, &ended, &tells);
+    (void)tidings__calls_settle(center, &ended);
 }
 
 // The reply of the one would be damaged, and would damage that of the other, which receives the request again.

@@ -564,32 +564,77 @@ static void of_calls_that_stay(void) {
     atomic_store(&s->header->calls_used.word, s->geometry.call_count);
 }
 
+// All calls are of one name and of a dead caller, and each has the same largest text.
+static void of_calls_with_large_texts(void) {
+    tidings__segment *s = &center->segment;
+    // Without a server that lives, the calls would end before the first look at them.
+    tidings_server *server;
+    OK(tidings_server_open(center, SERVICE, 1, &server));
+    tidings__key key;
+    uint64_t generation;
+    tidings__key_make(&key, TIDINGS_REQUESTS_PREFIX SERVICE, strlen(TIDINGS_REQUESTS_PREFIX SERVICE), NULL, 0);
+    const uint32_t entry = tidings__name_find_now(s, &key, &generation);
+    CHECK(entry != TIDINGS__NAME_NONE, "no name");
+    const size_t size = s->shape.maximum_payload;
+    uint8_t *large = calloc(1, size);
+    OK(tidings_post(publisher_of(center, NAME), large, size, NULL, NULL));
+    free(large);
+    uint32_t chunk = s->geometry.chunk_count - 1;
+    while (!tidings__chunk_has_memory(s, chunk, size)) chunk--;
+    OK(tidings__back_calls(s, s->geometry.call_count));
+    for (uint32_t i = 0; i < s->geometry.call_count; i++) {
+        tidings__call *call = &s->calls[i];
+        atomic_store(&call->name, tidings__call_name(entry, generation));
+        atomic_store(&call->request_text, size);
+        atomic_store(&call->request_chunk, chunk + 1);
+        atomic_store(&call->state, UINT64_C(5) << 31 | UINT64_C(4095) << 6 | TIDINGS__CALL_POSTED);
+    }
+    atomic_store(&s->header->calls_used.word, s->geometry.call_count);
+}
+
+// Each notice of a death needs an entry for its name, and a walk along the full table finds none.
+static void of_deaths_among_many_names(void) {
+    of_reports();
+    fill_names();
+    fill_dead();
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; i < s->shape.participants; i++) {
+        atomic_store(&s->presence[i].announcement, 2 * i + 1);
+        atomic_store(&tidings__presence_line_at(s, i)->life[0], TIDINGS__LIFE_DIED);
+        atomic_store(&s->presence[i].report,
+                     tidings__report_next(0, tidings__report_bits(2 * i + 1), i, TIDINGS__PRESENCE_PRESENT));
+    }
+}
+
 static const struct {
     const char *name;
     void (*make)(void);
-    bool largest;  // in the largest center too, where each takes some seconds
+    bool largest;   // in the largest center too, where each takes some seconds
+    uint32_t mode;  // of the default center
 } worlds[] = {
-    {"as it is", as_it_is, false},
-    {"many names", of_many_names, false},
-    {"the dead", of_the_dead, false},
-    {"the dead, lossless", of_the_dead_without_loss, true},
-    {"names that go", of_names_that_go, true},
-    {"names that go, at random", of_names_that_go_at_random, true},
-    {"values to come", of_values_to_come, true},
-    {"names in quarantine", of_names_in_quarantine, true},
-    {"prefixes", of_prefixes, false},
-    {"prefixes and the dead", of_prefixes_and_the_dead, false},
-    {"prefixes, many names", of_prefixes_among_many_names, true},
-    {"claims", of_claims, false},
-    {"claims without end", of_claims_without_end, false},
-    {"observers ahead", of_observers_ahead, false},
-    {"sleepers", of_sleepers, false},
-    {"chunks", of_chunks, false},
-    {"holds", of_holds, true},
-    {"a value nowhere", of_a_value_nowhere, true},
-    {"reports", of_reports, true},
-    {"calls", of_calls, true},
-    {"calls that stay", of_calls_that_stay, true},
+    {"as it is", as_it_is, false, 0},
+    {"many names", of_many_names, false, 0},
+    {"the dead", of_the_dead, false, 0},
+    {"the dead, lossless", of_the_dead_without_loss, true, 0},
+    {"names that go", of_names_that_go, true, 0},
+    {"names that go, at random", of_names_that_go_at_random, true, 0},
+    {"values to come", of_values_to_come, true, 0},
+    {"names in quarantine", of_names_in_quarantine, true, 0},
+    {"prefixes", of_prefixes, false, 0},
+    {"prefixes and the dead", of_prefixes_and_the_dead, false, 0},
+    {"prefixes, many names", of_prefixes_among_many_names, true, 0},
+    {"claims", of_claims, false, 0},
+    {"claims without end", of_claims_without_end, false, 0},
+    {"observers ahead", of_observers_ahead, false, 0},
+    {"sleepers", of_sleepers, false, 0},
+    {"chunks", of_chunks, false, 0},
+    {"holds", of_holds, true, 0},
+    {"a value nowhere", of_a_value_nowhere, true, 0},
+    {"reports", of_reports, true, 0},
+    {"calls", of_calls, true, 0},
+    {"calls that stay", of_calls_that_stay, true, 0},
+    {"calls with large texts", of_calls_with_large_texts, false, 0},
+    {"deaths, many names, readers", of_deaths_among_many_names, false, 0644},
 };
 
 // Worlds of the largest center take longest. Of these, a run takes one in five, from the one that `chosen` says: each
@@ -621,6 +666,7 @@ static void each_call_in_each_world(tidings_configuration configuration, double 
             // A new one for each part. The largest is made anew in its place: giving it its memory takes a second.
             if (part == 0 || !largest) {
                 center = NULL;
+                if (!largest) configuration.mode = worlds[i].mode;
                 OK(tidings_open(name, &configuration, &center));
                 fill_ring(NAME);
             }

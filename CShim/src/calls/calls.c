@@ -2,7 +2,6 @@
 // calls.h.
 #include "calls/calls.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
@@ -34,20 +33,28 @@ bool tidings__call_served(tidings__segment *s, uint64_t name, uint32_t *budget) 
     return tidings__call_served_beside(s, name, UINT32_MAX, budget);
 }
 
-bool tidings__call_served_beside(tidings__segment *s, uint64_t name, uint32_t beside, uint32_t *budget) {
+#define NO_SERVER UINT32_MAX
+#define ANY_SERVER (UINT32_MAX - 1)  // the budget was used up before one was found
+
+// The observer of the first server of a name.
+static uint32_t server_of(tidings__segment *s, uint64_t name, uint32_t beside, uint32_t *budget) {
     const tidings__name *entry = tidings__name_at(s, (uint32_t)name & 0xffffff);
-    if (!entry) return false;
+    if (!entry) return NO_SERVER;
     for (uint32_t words = tidings__member_words(entry); words; words &= words - 1) {
         const uint32_t word = (uint32_t)__builtin_ctz(words);
         for (uint64_t bits = tidings__acquire(&entry->members[word]); bits; bits &= bits - 1) {
             const uint32_t observer = 64 * word + (uint32_t)__builtin_ctzll(bits);
-            if (*budget == 0) return true;
+            if (*budget == 0) return ANY_SERVER;
             --*budget;
             if (observer < s->shape.observers && serves(s, observer, beside))
-                return tidings__name_generation(entry) << 24 == (name & ~UINT64_C(0xffffff));
+                return tidings__name_generation(entry) << 24 == (name & ~UINT64_C(0xffffff)) ? observer : NO_SERVER;
         }
     }
-    return false;
+    return NO_SERVER;
+}
+
+bool tidings__call_served_beside(tidings__segment *s, uint64_t name, uint32_t beside, uint32_t *budget) {
+    return server_of(s, name, beside, budget) != NO_SERVER;
 }
 
 bool tidings__calls_allowed(const tidings_center *center) {
@@ -168,17 +175,17 @@ void tidings__calls_posted_again(tidings_center *center, uint64_t name) {
 #define NAMES 16u
 typedef struct lookups {
     uint64_t name[NAMES];
-    bool served[NAMES];
+    uint32_t server[NAMES];
     uint32_t count;
 } lookups;
 
-static bool look_up(tidings__segment *s, lookups *known, uint64_t name, uint32_t *budget) {
+static uint32_t look_up(tidings__segment *s, lookups *known, uint64_t name, uint32_t *budget) {
     for (uint32_t i = 0; i < known->count && i < NAMES; i++)
-        if (known->name[i] == name) return known->served[i];
+        if (known->name[i] == name) return known->server[i];
     const uint32_t at = known->count++ % NAMES;
     known->name[at] = name;
-    known->served[at] = tidings__call_served(s, name, budget);
-    return known->served[at];
+    known->server[at] = server_of(s, name, UINT32_MAX, budget);
+    return known->server[at];
 }
 
 // The report of a participant that has ended, or NULL.
@@ -187,54 +194,66 @@ static uint64_t *report_in(tidings__ended *ended, uint32_t participant) {
     return i < ended->count && ended->reports[i] ? &ended->reports[i] : NULL;
 }
 
-// Names whose servers were told to search. A peer may have made up calls of many names: then some are told twice.
-#define TOLD 64u
+// What servers were told to search. A server has an observer of its own, with one name. So each name is told once, and
+// a walk posts no more records than there are observers: a peer may have made one observer a member of many names.
 typedef struct told {
-    uint64_t name[TOLD];
-    uint32_t count;
-    uint32_t *left;  // how many may still be told
+    uint64_t observers[TIDINGS__MAP_WORDS];
+    uint32_t more;  // by names of which no server was found within the budget
     int error;
 } told;
 
-static void tell(tidings_center *center, told *t, uint64_t name) {
-    for (uint32_t i = 0; i < t->count && i < TOLD; i++)
-        if (t->name[i] == name) return;
-    if (*t->left == 0) {
-        if (!t->error) t->error = -EINPROGRESS;
+static void tell(tidings_center *center, told *t, uint32_t server, uint64_t name) {
+    if (server != ANY_SERVER) {
+        const uint64_t bit = UINT64_C(1) << server % 64;
+        if (t->observers[server / 64] & bit) return;
+        t->observers[server / 64] |= bit;
+    } else if (t->more++ >= TIDINGS__OBSERVERS_MAX) {
         return;
     }
-    --*t->left;
     const int error = tidings__call_announce(center, name, TIDINGS__TICKET_SEARCH);
     if (error) t->error = error;
-    t->name[t->count++ % TOLD] = name;
 }
 
-// Ends the calls that no server has claimed and no server is left for. `by`: as of `tidings__call_end`. Unless `tells`
-// is NULL, servers are told to search for calls that were posted again, perhaps by a participant that died before it
-// announced that, and for those that callers in `of` have left to them.
-static int walk(tidings_center *center, uint32_t by, tidings__ended *of, uint32_t *tells) {
+static bool has_ended(uint32_t state) { return state == TIDINGS__CALL_ENDED || state == TIDINGS__CALL_UNSERVED; }
+
+// Ends the calls that no server has claimed and no server is left for. `by`: as of `tidings__call_end`. With `tells`,
+// servers are told to search for calls that were posted again, perhaps by a participant that died before it announced
+// that, and for those that callers in `of` have left to them.
+static int walk(tidings_center *center, uint32_t by, tidings__ended *of, bool tells) {
     tidings__segment *s = &center->segment;
     const uint32_t count = tidings__calls_end(s);
     uint32_t budget = TIDINGS__SERVED_CHECKS;
-    told t = {.left = tells};
+    told t = {.error = 0};
     for (uint32_t first = 0; first < count; first += BATCH) {
         const uint32_t most = count - first < BATCH ? count - first : BATCH;
         uint64_t words[BATCH];
         lookups known = {.count = 0};
         for (uint32_t i = 0; i < most; i++) words[i] = tidings__acquire(&s->calls[first + i].state);
+        tidings__fence_full();  // invariant C6, for the calls that have ended
         for (uint32_t i = 0; i < most; i++) {
             const uint32_t state = tidings__call_state(words[i]);
+#ifndef MUTANT_ENDED_CALL_NOT_WOKEN  // Found by: interleaving a_death_beside_one_of_a_server
+            // Another participant may have stopped or died between the change of the state and the wake-up. Whose end
+            // the reason was does not matter: that one may have been reported.
+            if (has_ended(state)) tidings__call_wake(s, first + i, words[i]);
+#endif
             const bool left = state == TIDINGS__CALL_CANCELLED && report_in(of, tidings__call_caller(words[i]));
             if (state != TIDINGS__CALL_POSTED && !left) continue;
             const uint64_t name = tidings__acquire(&s->calls[first + i].name);
             const bool again = words[i] & TIDINGS__CALL_AGAIN;
-            // If its last server has ended, the call ends: with the server, if that had it.
-            if (!left && !look_up(s, &known, name, &budget))
-                // Invariant C3: the state was read before the servers, and is unchanged if the CAS succeeds.
-                (void)tidings__call_end(s, first + i, words[i], by,
-                                        again ? TIDINGS__CALL_ENDED : TIDINGS__CALL_UNSERVED);
-            else if (tells && (left || again))
-                tell(center, &t, name);
+            const uint32_t server = look_up(s, &known, name, &budget);
+            if (server != NO_SERVER) {
+                if (tells && (left || again)) tell(center, &t, server, name);
+                continue;
+            }
+            // If its last server has ended, the call ends: with the server, if that had it. Invariant C3: the state was
+            // read before the servers, and is unchanged if the CAS succeeds.
+            if (left ||
+                tidings__call_end(s, first + i, words[i], by, again ? TIDINGS__CALL_ENDED : TIDINGS__CALL_UNSERVED))
+                continue;
+            const uint64_t now = tidings__acquire(&s->calls[first + i].state);
+            tidings__fence_full();
+            if (has_ended(tidings__call_state(now))) tidings__call_wake(s, first + i, now);
         }
     }
     return t.error;
@@ -242,12 +261,11 @@ static int walk(tidings_center *center, uint32_t by, tidings__ended *of, uint32_
 
 int tidings__calls_tell_cancelled(tidings_center *center) {
     tidings__ended own = tidings__ended_alone(center->participant, 1);
-    uint32_t tells = UINT32_MAX;
-    return walk(center, center->participant, &own, &tells);
+    return walk(center, center->participant, &own, true);
 }
 
 void tidings__calls_unserved(tidings_center *center) {
-    (void)walk(center, center->participant, &(tidings__ended){.count = 0}, NULL);
+    (void)walk(center, center->participant, &(tidings__ended){.count = 0}, false);
 }
 
 // Settles a call that has this state, if it is the participant's. True: nothing is left to do.
@@ -294,7 +312,7 @@ static bool settle_one(tidings__segment *s, uint32_t index, uint32_t ended, uint
     return true;
 }
 
-int tidings__calls_settle(tidings_center *center, tidings__ended *ended, uint32_t *tells) {
+int tidings__calls_settle(tidings_center *center, tidings__ended *ended) {
     tidings__segment *s = &center->segment;
     const uint32_t count = tidings__calls_end(s);
     // Invariants C3 and C4: the participants were found to have ended before this barrier.
@@ -314,7 +332,7 @@ int tidings__calls_settle(tidings_center *center, tidings__ended *ended, uint32_
         if (report && !settle_one(s, i, server, *report, &tries)) *report = 0;
     }
     for (uint32_t i = 0; i < ended->count; i++)
-        if (ended->reports[i]) return walk(center, ended->first + i, ended, tells);
+        if (ended->reports[i]) return walk(center, ended->first + i, ended, true);
     return 0;
 }
 

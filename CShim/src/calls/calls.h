@@ -105,9 +105,9 @@ bool tidings__call_end(tidings__segment *s, uint32_t index, uint64_t word, uint3
 // Call after calls of this name were posted again: makes its servers search, or ends these calls if that fails.
 void tidings__calls_posted_again(tidings_center *center, uint64_t name);
 
-// Participants that have died or end. `reports[i]`: of participant `first` + i, the value of its report from before it
-// was found to have ended. 0: it is not one of them. If the report has another value, its calls may be those of a later
-// participant, and stay.
+// Participants that have died or end. `reports[i]` is 0 if participant `first` + i is not one of them. Otherwise it is
+// the value of the participant's report from before the participant was found to have ended. If the report has another
+// value by now, its calls may be those of a later participant, and stay.
 #define TIDINGS__ENDED_MAX 512u
 typedef struct tidings__ended {
     uint32_t first, count;
@@ -118,15 +118,11 @@ static inline tidings__ended tidings__ended_alone(uint32_t participant, uint64_t
     return (tidings__ended){.first = participant, .count = 1, .reports = {report}};
 }
 
-// How many names a call of the public interface tells servers to search for. A post takes microseconds, and a peer may
-// have made up a call of another name in each entry. Guards have no such limit.
-#define TIDINGS__TELLS 256u
-
 // Settles all calls of these participants: those that they claimed, those that they made, and those that no server is
-// left for. All in one walk: with one walk for each, 500 deaths took seconds. Each step can be repeated, by any
-// participant. `tells` counts down. 0, -EINPROGRESS if that many names were not enough, or the error of a post: repeat
-// it.
-int tidings__calls_settle(tidings_center *center, tidings__ended *ended, uint32_t *tells);
+// left for. One walk along the calls for each participant would take seconds after 500 deaths. Each step can be
+// repeated, by any participant. Sets `reports` to 0 where the report has another value. 0, or the error of a post:
+// repeat it.
+int tidings__calls_settle(tidings_center *center, tidings__ended *ended);
 // Makes the servers of calls that this participant has cancelled search. 0, or the error of a post: repeat it.
 int tidings__calls_tell_cancelled(tidings_center *center);
 // Ends the calls that no server has claimed and no server is left for.

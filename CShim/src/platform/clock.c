@@ -16,6 +16,7 @@ static uint64_t read_clock(clockid_t clock) {
 uint64_t tidings__realtime_ns(void) { return read_clock(CLOCK_REALTIME); }
 
 uint64_t tidings__monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
+uint64_t tidings__thread_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 void tidings__stamp_tick(tidings__thread *thread, uint64_t tick) {
     thread->tick_precise_ns = read_clock(CLOCK_REALTIME);

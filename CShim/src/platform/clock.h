@@ -9,6 +9,7 @@
 
 uint64_t tidings__realtime_ns(void);
 uint64_t tidings__monotonic_ns(void);
+uint64_t tidings__thread_ns(void);  // processor time of the calling thread
 
 // For `tidings__stamp`: reads the exact time, because the kernel's tick is a new one.
 void tidings__stamp_tick(tidings__thread *thread, uint64_t tick);

@@ -112,7 +112,7 @@ static void look_round(tidings__guard *guard, const waits *before, waits *w) {
     uint32_t found = 0;
     tidings__report_budget budget = tidings__report_budget_of(s);
     budget.guard = guard;
-    budget.tells = UINT32_MAX;
+    budget.settlements = UINT32_MAX;
     for (uint32_t n = 1; n < end && found < WATCHED && !guard->ended; n++) {
         const uint32_t i = (own + n) % end;
         const uint64_t report = tidings__acquire(&s->presence[i].report);

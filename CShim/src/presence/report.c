@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "eviction/pending_claim.h"
+#include "platform/clock.h"
 #include "platform/error.h"
 #include "posting/publisher.h"
 #include "presence/guard.h"
@@ -236,10 +237,14 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
 #ifndef MUTANT_SETTLED_AFTER_REPORT  // Found by: interleaving a_settlement_taken_over
     // Before the report says that the death is being reported: until then, each guard that finds the participant dead
     // settles its calls (invariant C2).
-    if (says_alive(state) && report != budget->settled) {
+    if (says_alive(state) && (report != budget->settled || index != budget->settled_index)) {
+        if (budget->settlements == 0) return -EINPROGRESS;
+        budget->settlements--;
         tidings__ended ended = tidings__ended_alone(index, report);
-        const int unsettled = tidings__calls_settle(center, &ended, &budget->tells);
+        const int unsettled = tidings__calls_settle(center, &ended);
         if (unsettled) return unsettled;
+        budget->settled_index = index;
+        budget->settled = report;
     }
 #endif
     switch (state) {
@@ -251,7 +256,7 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
                 return AGAIN;
 #ifdef MUTANT_SETTLED_AFTER_REPORT
             tidings__ended ended = tidings__ended_alone(index, report);
-            (void)tidings__calls_settle(center, &ended, &budget->tells);
+            (void)tidings__calls_settle(center, &ended);
 #endif
             break;
         }
@@ -304,10 +309,16 @@ bool tidings__may_report(const tidings_center *center) {
            tidings__segment_locks(s) >= 0;
 }
 
+// What the reports of one call may take: processor time for all, and for each entry of the table. A report takes some
+// microseconds. But a peer can make each of its posts walk along all names.
+#define REPORTS_NS 1000000
+#define REPORT_NS 4000
+
 void tidings__report_all(tidings_center *center) {
     tidings__segment *s = &center->segment;
     if (!tidings__may_report(center)) return;
     const uint32_t end = tidings__presence_end(s);
+    const uint64_t most = REPORTS_NS + (uint64_t)s->shape.participants * REPORT_NS, begun = tidings__thread_ns();
     tidings__report_budget budget = tidings__report_budget_of(s);
     for (uint32_t first = 0; first < end; first += TIDINGS__ENDED_MAX) {
         const uint32_t left = end - first;
@@ -316,16 +327,24 @@ void tidings__report_all(tidings_center *center) {
         for (uint32_t i = 0; i < ended.count; i++) {
             // Invariant C8: read before the participant is found dead.
             const uint64_t report = tidings__acquire(&s->presence[first + i].report);
-            if (tidings__report_state(report) == TIDINGS__PRESENCE_LEFT)
+            if (tidings__report_state(report) == TIDINGS__PRESENCE_LEFT) {
                 tidings__will_free(s, first + i, report);
-            else if (says_alive(tidings__report_state(report)) && tidings__presence_dead(s, first + i))
-                ended.reports[i] = report, found = true;
-            else if (tidings__to_report(s, first + i))
+            } else if (says_alive(tidings__report_state(report)) && tidings__presence_dead(s, first + i)) {
+                ended.reports[i] = report;
+                found = true;
+            } else if (tidings__to_report(s, first + i)) {
                 (void)tidings__report(center, first + i, false, 0, &budget);
+                if (tidings__thread_ns() - begun > most) return;
+            }
         }
-        // If that fails, another call or a guard reports them.
-        if (!found || tidings__calls_settle(center, &ended, &budget.tells) != 0) continue;
-        for (uint32_t i = 0; i < ended.count; i++)
-            if ((budget.settled = ended.reports[i])) (void)tidings__report(center, first + i, false, 0, &budget);
+        // If a post fails, they are not reported: a guard or a later call settles them again.
+        if (!found || tidings__calls_settle(center, &ended) != 0) continue;
+        for (uint32_t i = 0; i < ended.count; i++) {
+            if (!ended.reports[i]) continue;
+            budget.settled_index = first + i;
+            budget.settled = ended.reports[i];
+            (void)tidings__report(center, first + i, false, 0, &budget);
+            if (tidings__thread_ns() - begun > most) return;
+        }
     }
 }

@@ -18,12 +18,13 @@ int tidings__notice_post(tidings_center *center, uint32_t index, int32_t event, 
 typedef struct tidings__report_budget {
     uint64_t positions;                  // of the ring, that may be searched
     uint32_t checks;                     // of claims on the way, each a wait; later claims are revoked at once
-    uint32_t tells;                      // of names whose servers are told to search
-    uint64_t settled;                    // the report of a participant whose calls are settled, or 0
+    uint32_t settlements;                // of one participant each; `tidings__report_all` settles hundreds together
+    uint32_t settled_index;              // the participant that was settled last, while its report
+    uint64_t settled;                    // had this value. 0: none
     const struct tidings__guard *guard;  // the guard that reports, or NULL: its reports stop when it is to end
 } tidings__report_budget;
 static inline tidings__report_budget tidings__report_budget_of(const tidings__segment *s) {
-    return (tidings__report_budget){.positions = 2 * (uint64_t)s->shape.slots, .checks = 16, .tells = TIDINGS__TELLS};
+    return (tidings__report_budget){.positions = 2 * (uint64_t)s->shape.slots, .checks = 16, .settlements = 1};
 }
 
 // Reports the rest about participant `index`, which is dead: all that has not been posted. `index` is below

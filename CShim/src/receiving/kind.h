@@ -15,6 +15,8 @@ struct tidings__observer_kind {
     // an error. `leave` undoes that; call it when the observer's last subscription of this entry goes.
     int (*join)(tidings_observer *observer, tidings__subscription *subscription);
     void (*leave)(tidings_observer *observer, const tidings__subscription *subscription);
+    // Call after `leave` for some subscriptions, if one of them was to a prefix.
+    void (*left_prefixes)(tidings_observer *observer);
     // Sets where the subscription begins, and lists its history if asked. Returns 0 or an error.
     int (*account)(tidings_observer *observer, tidings__subscription *subscription, bool history);
     // A new table is in use: wakes the observer's thread if the subscription has something to deliver, or other words

@@ -29,11 +29,11 @@ static int member_join(tidings_observer *o, tidings__subscription *sub) {
 }
 
 static void member_leave(tidings_observer *o, const tidings__subscription *sub) {
-    tidings__segment *s = &o->center->segment;
-    if (sub->prefix)
-        tidings__prefix_leave(s, o->center->participant, sub->entry, o->index);
-    else
-        tidings__name_leave(s, sub->entry, o->index);
+    tidings__name_leave(&o->center->segment, sub->entry, o->index);
+}
+
+static void member_left_prefixes(tidings_observer *o) {
+    (void)tidings__prefixes_reclaim(&o->center->segment, o->center->participant);
 }
 
 static int member_account(tidings_observer *o, tidings__subscription *sub, bool history) {
@@ -155,6 +155,7 @@ const tidings__observer_kind tidings__kind_member = {
     .exit = member_exit,
     .join = member_join,
     .leave = member_leave,
+    .left_prefixes = member_left_prefixes,
     .account = member_account,
     .added = member_added,
     .match = NULL,

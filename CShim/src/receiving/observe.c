@@ -82,6 +82,7 @@ int tidings_observer_add(tidings_observer *observer, const char *name, size_t na
         uint32_t others = 0;
         if (subscription->entry) tidings__table_find(old, subscription->entry, &others);
         if (subscription->entry && others == 0) observer->kind->leave(observer, subscription);
+        if (subscription->entry && prefix) observer->kind->left_prefixes(observer);
         tidings__subscription_free(subscription);
         pthread_mutex_unlock(&observer->lock);
         return error;
@@ -118,13 +119,16 @@ static int remove_all(tidings_observer *observer, const uint32_t *ids, uint32_t 
     // The table is swapped first: after `leave`, an entry may serve another name, and no tally of it may be read here.
     tidings__table_swap(observer, table);
     const bool ours = tidings__has_place(observer->center);
+    bool prefixes = false;
     for (uint32_t i = 0; i < count; i++) {
         // Subscriptions of one entry are adjacent. With the last one of an entry, the observer's membership ends.
         const bool last = i + 1 == count || gone[i + 1]->entry != gone[i]->entry;
         uint32_t others = 0;
         if (last) tidings__table_find(table, gone[i]->entry, &others);
         if (last && others == 0 && ours) observer->kind->leave(observer, gone[i]);
+        prefixes |= gone[i]->prefix;
     }
+    if (prefixes && ours) observer->kind->left_prefixes(observer);
     for (uint32_t i = 0; i < count; i++) tidings__subscription_retire(observer, gone[i]);
     pthread_mutex_unlock(&observer->lock);
     return 0;

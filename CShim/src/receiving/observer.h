@@ -67,7 +67,9 @@ typedef struct tidings__table {
     _Atomic bool fresh;     // a subscription is new; the thread in `tidings_next` clears this
     uint32_t fresh_from;    // no subscription before this index is new
     uint32_t name_futexes;  // of all subscribed names, one bit each
-    uint32_t special;       // upper bound of the subscriptions with history or a retained value to deliver
+    // Upper bound of the subscriptions with history or a retained value to deliver. The thread in `tidings_next` sets
+    // it to 0 when it finds none, while another thread may make the next table.
+    _Atomic uint32_t special;
     // One allocation with capacity `room`: the subscriptions, grouped by entry. After it follows an open-addressing
     // map: entry → index of its first subscription + 1. If there is room, a table made by adding a subscription to a
     // new entry shares this allocation with the old table. The added subscription lies beyond the old table's `count`.

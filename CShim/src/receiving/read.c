@@ -53,11 +53,18 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
                     tidings__name_was(&o->center->segment, entry, position));
 }
 
-static void match_history(tidings_observer *o, const tidings__table *t, uint64_t position, uint32_t *matched) {
-    for (uint32_t i = 0; i < t->count && *matched < o->matched_capacity; i++) {
+static __attribute__((noinline)) void match_history(tidings_observer *o, tidings__table *t, uint64_t position,
+                                                    uint32_t *matched) {
+    bool left = false;
+    for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *sub = t->of[i];
-        if (tidings__history_left(sub) && tidings__history_at(sub) == position) o->matched[(*matched)++] = sub;
+        const bool history = tidings__history_left(sub);
+        left |= history || tidings__relaxed(&sub->retained);
+        if (history && tidings__history_at(sub) == position && *matched < o->matched_capacity)
+            o->matched[(*matched)++] = sub;
     }
+    // From now on no record is looked up in each subscription.
+    if (!left) tidings__set_relaxed(&t->special, 0);
 }
 
 static inline bool evicted(const tidings__segment *s, uint64_t position) {
@@ -121,8 +128,8 @@ static void publish_chunk(tidings_observer *o, uint32_t chunk) {
 
 // Finds the subscriptions that the committed record at this position matches. False: it was evicted before its name
 // could be read.
-static inline __attribute__((always_inline)) bool match_all(tidings_observer *o, const tidings__table *t,
-                                                            uint64_t position, uint32_t *matched) {
+static inline __attribute__((always_inline)) bool match_all(tidings_observer *o, tidings__table *t, uint64_t position,
+                                                            uint32_t *matched) {
     const tidings__segment *s = &o->center->segment;
     const uint64_t route = tidings__route(tidings__cell_at(s, position));
     match(o, t, tidings__route_name(route), position, matched);
@@ -130,7 +137,7 @@ static inline __attribute__((always_inline)) bool match_all(tidings_observer *o,
     if (with_subject) match_more(o, t, with_subject, position, matched);
     // If the name is unreadable although the record is not evicted, a peer has damaged the name: go on without it.
     if (__builtin_expect(t->many, 0) && !match_many(o, t, position, matched) && evicted(s, position)) return false;
-    if (__builtin_expect(t->special != 0, 0)) match_history(o, t, position, matched);
+    if (__builtin_expect(tidings__relaxed(&t->special) != 0, 0)) match_history(o, t, position, matched);
     return true;
 }
 
@@ -287,7 +294,7 @@ static inline __attribute__((always_inline)) bool take_plain(plain *p, const tid
 
 // True if only records can be due: no retained value, no subscription to many names or that is not active yet.
 static inline bool only_records(const tidings__table *t) {
-    return t->special == 0 && !t->many && !tidings__relaxed(&t->fresh);
+    return tidings__relaxed(&t->special) == 0 && !t->many && !tidings__relaxed(&t->fresh);
 }
 
 // How many positions from the cursor on are before the ring's end, computed from EV.
@@ -336,7 +343,8 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
     if (__builtin_expect(o->skipped_count != 0, 0)) tidings__reader_settle(o, t);
     if (__builtin_expect(o->telling, 0) && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
-    const int value = __builtin_expect(t->special != 0, 0) ? tidings__values_deliver(o, t, d) : TIDINGS__NOTHING;
+    const int value = __builtin_expect(tidings__relaxed(&t->special) != 0, 0) ? tidings__values_deliver(o, t, d)
+                                                                              : TIDINGS__NOTHING;
     if (__builtin_expect(value != TIDINGS__NOTHING, 0)) return value;
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) activate_subscriptions(o, t);
     // Never beyond the ring's end, computed from EV, whatever the cells say.

@@ -122,6 +122,7 @@ static void reader_leave(tidings_observer *o, const tidings__subscription *sub) 
     (void)o;
     (void)sub;
 }
+static void reader_left_prefixes(tidings_observer *o) { (void)o; }
 
 // A reader becomes a member of no entry; it only looks the name up. It looks the name up again after the pass over the
 // ring: if it still has no entry, no record of it lies before `since`.
@@ -249,6 +250,7 @@ const tidings__observer_kind tidings__kind_reader = {
     .exit = reader_exit,
     .join = reader_join,
     .leave = reader_leave,
+    .left_prefixes = reader_left_prefixes,
     .account = reader_account,
     .added = reader_added,
     .match = reader_match,

@@ -66,7 +66,7 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__subscrip
                               .all = old->all,
                               .many = old->many,
                               .name_futexes = old->name_futexes,
-                              .special = old->special,
+                              .special = tidings__relaxed(&old->special),
                               .room = old->room,
                               .of = old->of,
                               .map = old->map,
@@ -82,11 +82,12 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__subscrip
         if (old->count > at) memcpy(&t->of[at + 1], &old->of[at], (old->count - at) * sizeof t->of[0]);
         t->count = old->count + 1;
         for (uint32_t i = 0; i < t->count; i++) index_last(t, i);
-        t->special = old->special;
+        tidings__set_relaxed(&t->special, tidings__relaxed(&old->special));
     }
     tidings__set_relaxed(&t->fresh, true);
     t->fresh_from = fresh_from(old, at);
-    t->special += tidings__relaxed(&more->retained) || more->history_count > 0;
+    if (tidings__relaxed(&more->retained) || more->history_count > 0)
+        tidings__set_relaxed(&t->special, tidings__relaxed(&t->special) + 1);
     return t;
 }
 
@@ -126,7 +127,7 @@ tidings__table *tidings__table_without(const tidings__table *old, tidings__subsc
         index_last(t, t->count - 1);
     }
     tidings__set_relaxed(&t->fresh, t->fresh_from < t->count);
-    t->special = old->special;
+    tidings__set_relaxed(&t->special, tidings__relaxed(&old->special));
     return t;
 }
 

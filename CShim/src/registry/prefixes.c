@@ -78,8 +78,3 @@ int tidings__prefix_room(tidings__segment *s, uint32_t participant, const tiding
                          "names, all names, or a shorter prefix",
                          (int)key->name_length, key->name, s->name, TIDINGS_PREFIXES_MAX);
 }
-
-void tidings__prefix_leave(tidings__segment *s, uint32_t participant, uint32_t index, uint32_t observer) {
-    tidings__name_leave(s, index, observer);
-    tidings__prefixes_reclaim(s, participant);
-}

@@ -43,8 +43,6 @@ bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *na
 // Call before a prefix is joined: takes out unused prefixes. -ENOSPC with an error line: there are too many.
 // Participants that join at the same time may exceed the limit a little; walks go twice as far.
 int tidings__prefix_room(tidings__segment *s, uint32_t participant, const tidings__key *key);
-// Leaves a prefix, and takes unused prefixes out.
-void tidings__prefix_leave(tidings__segment *s, uint32_t participant, uint32_t index, uint32_t observer);
 // Takes out the prefixes without members, if there are more than a few: posters and evicting threads compare names with
 // each prefix. Returns how many are left.
 uint32_t tidings__prefixes_reclaim(tidings__segment *s, uint32_t participant);

@@ -33,6 +33,7 @@ struct tidings_server {
     uint64_t searched_at;  // where the frontier was before the last search
     bool to_tell;          // a call of this server may have been cancelled or continued without a ticket
     uint32_t tell_next;    // the index from which to look for it
+    uint64_t told_at;      // where the frontier was before the last look for it
     tidings__copied request;
 };
 
@@ -190,10 +191,12 @@ static int claim(tidings_server *server, uint64_t ticket, tidings_request *reque
 #endif
     const uint64_t text = tidings__acquire(&call->request_text), process = tidings__relaxed(&call->process),
                    chunk = tidings__relaxed(&call->request_chunk);
-    const int error = tidings__text_copy(s, text, chunk, s->call_bodies[index].request, &server->request);
+    // Not copied in vain: a peer may have written thousands of calls, each with the largest text.
+    bool gone = chunk && caller_gone(s, claimed);
+    const int error = gone ? 0 : tidings__text_copy(s, text, chunk, s->call_bodies[index].request, &server->request);
     // Before the state is read again: if the caller has died, and this index is another participant's, its calls were
     // settled first.
-    const bool gone = chunk && caller_gone(s, claimed);
+    gone = gone || (chunk && caller_gone(s, claimed));
     if (tidings__acquire(&call->state) != claimed) {
         free_cancelled(server, index, claimed);
         return -EAGAIN;
@@ -318,11 +321,17 @@ static int look_at(tidings_server *server, const tidings_delivery *d, tidings_re
         memcpy(&ticket, d->payload, sizeof ticket);
     }
     if (ticket == TIDINGS__TICKET_SEARCH) {
+        // What was lost lies before the sequence.
+        const uint64_t at = d->kind == TIDINGS_DELIVERY_MESSAGE ? d->sequence : d->sequence - 1;
         // Calls that were posted before the last search were found by it. It does not look for this server's calls.
-        server->to_search |= d->kind != TIDINGS_DELIVERY_MESSAGE || (int64_t)(d->sequence - server->searched_at) >= 0;
+        server->to_search |= (int64_t)(at - server->searched_at) >= 0;
 #ifndef MUTANT_LAPPED_SERVER_LEARNS_NOTHING  // Found by: interleaving continuations_beside_a_lapped_server
-        server->to_tell = true;
-        server->tell_next = 0;
+        if ((int64_t)(at - server->told_at) >= 0) {
+            server->to_tell = true;
+            server->tell_next = 0;
+            server->told_at = tidings__frontier(&server->center->segment, tidings__relaxed(&server->center->hint));
+            tidings__fence_full();
+        }
 #endif
         return take(server, request);
     }

@@ -56,12 +56,12 @@ static inline uint32_t call_state(const tidings__segment *s, uint32_t index) {
     return tidings__call_state(s->calls[index].state);
 }
 
-static inline int settle_with(tidings_center *center, uint32_t participant, uint64_t report, uint32_t tells) {
+static inline int settle_at(tidings_center *center, uint32_t participant, uint64_t report) {
     tidings__ended ended = tidings__ended_alone(participant, report);
-    return tidings__calls_settle(center, &ended, &tells);
+    return tidings__calls_settle(center, &ended);
 }
 static inline int settle(tidings_center *center, uint32_t participant) {
-    return settle_with(center, participant, center->segment.presence[participant].report, UINT32_MAX);
+    return settle_at(center, participant, center->segment.presence[participant].report);
 }
 
 static inline _Atomic uint32_t *lane_of(const tidings__segment *s, uint32_t participant, uint32_t lane) {

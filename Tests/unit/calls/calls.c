@@ -314,7 +314,7 @@ TEST(calls_of_a_later_participant_of_the_index_are_not_settled) {
     (void)put_call(s, 3, name, 1, 2, TIDINGS__CALL_CLAIMED);
     (void)put_call(s, 4, name, 2, 0, TIDINGS__CALL_POSTED);
     s->presence[2].report = tidings__report_next(report, 0, 2, TIDINGS__PRESENCE_WATCHING);
-    CHECK_EQUAL(settle_with(center, 2, report, UINT32_MAX), 0);
+    CHECK_EQUAL(settle_at(center, 2, report), 0);
     CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_CLAIMED);
     CHECK_EQUAL(call_state(s, 4), TIDINGS__CALL_POSTED);
 }
@@ -331,8 +331,7 @@ TEST(calls_of_several_participants_that_ended_are_settled_in_one_walk) {
     for (uint32_t i = 0; i < 2; i++) ended.reports[i] = s->presence[1 + i].report;
     died(s, 1);
     died(s, 2);
-    uint32_t tells = 0;
-    CHECK_EQUAL(tidings__calls_settle(center, &ended, &tells), 0);
+    CHECK_EQUAL(tidings__calls_settle(center, &ended), 0);
     CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_FREE);
     CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_ENDED);
     CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_FREE);
@@ -349,8 +348,7 @@ TEST(of_several_participants_that_ended_those_with_a_successor_are_left_out) {
     for (uint32_t i = 0; i < 2; i++) ended.reports[i] = s->presence[1 + i].report;
     died(s, 2);
     s->presence[1].report = tidings__report_next(ended.reports[0], 0, 1, TIDINGS__PRESENCE_WATCHING);
-    uint32_t tells = 0;
-    CHECK_EQUAL(tidings__calls_settle(center, &ended, &tells), 0);
+    CHECK_EQUAL(tidings__calls_settle(center, &ended), 0);
     CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_ENDED);
     CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_POSTED);
     CHECK(ended.reports[0] == 0 && ended.reports[1] != 0);
@@ -372,17 +370,26 @@ TEST(deaths_are_reported_after_the_calls_of_all_were_settled) {
     CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_ENDED);
 }
 
-TEST(a_limited_number_of_names_is_told) {
+TEST(an_observer_that_a_peer_made_a_member_of_two_names_is_told_one) {
     tidings_center *center = center_with_calls();
     tidings__segment *s = &center->segment;
-    const uint64_t names[] = {server_of(center, SERVICE, 3, 1), server_of(center, SERVICE "2", 3, 2)};
+    const uint64_t names[] = {server_of(center, SERVICE, 3, 1), server_of(center, SERVICE "2", 3, 1)};
     for (uint32_t i = 0; i < 2; i++) (void)put_call(s, i, names[i], 1, 2, TIDINGS__CALL_CLAIMED | IDEMPOTENT);
     died(s, 2);
-    const uint64_t report = s->presence[2].report;
-    CHECK_EQUAL(settle_with(center, 2, report, 1), -EINPROGRESS);
+    CHECK_EQUAL(settle(center, 2), 0);
     CHECK_EQUAL(records(center), 1);
-    CHECK_EQUAL(settle_with(center, 2, report, 2), 0);
-    CHECK_EQUAL(records(center), 3);
+    for (uint32_t i = 0; i < 2; i++) CHECK_EQUAL(call_state(s, i), TIDINGS__CALL_POSTED);
+}
+
+TEST(a_call_that_has_ended_is_woken_whoever_has_ended_it) {
+    tidings_center *center = center_with_calls();
+    tidings__segment *s = &center->segment;
+    const uint64_t name = joined(center, SERVICE, false, 1);
+    (void)put_call(s, 1, name, 3, 1, TIDINGS__CALL_ENDED);
+    *lane_of(s, 3, 0) = 1;
+    died(s, 2);
+    CHECK_EQUAL(settle(center, 2), 0);
+    CHECK_EQUAL(*lane_of(s, 3, 0), 2);
 }
 
 TEST(servers_of_any_number_of_names_are_told) {

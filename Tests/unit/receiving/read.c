@@ -39,6 +39,19 @@ TEST(an_observer_of_all_names_is_told_a_name_whose_entry_was_taken_out) {
     CHECK_TEXT(d.name, "a");
 }
 
+TEST(after_a_history_records_are_not_looked_up_in_each_subscription) {
+    o = fresh_observer();
+    post_of(o, 0, counted(o->center, "a"));
+    CHECK_EQUAL(tidings_observer_seek(o, 0), 0);
+    sub = added(o, "a", TIDINGS_ADD_HISTORY);
+    CHECK_EQUAL(sub->history_count, 1);
+    CHECK_EQUAL(tidings__look_for(o, 1, &d), TIDINGS__DELIVERED);
+    CHECK_EQUAL(o->table->special, 1);
+    post_of(o, 1, sub->entry);
+    CHECK_EQUAL(tidings__look_for(o, 2, &d), TIDINGS__DELIVERED);
+    CHECK_EQUAL(o->table->special, 0);
+}
+
 TEST(a_claimed_position_is_waited_for) {
     begin();
     unit_claim(&o->center->segment, 0, UNIT_OWNER);
