@@ -807,7 +807,7 @@ typedef struct tidings_will {
 /// Promise: from the return on, one notice follows for this participant: "closed" after `tidings_withdraw`,
 /// `tidings_close` or `exit`; "died" if the process ends otherwise. After "died" the will is posted, unless `will` is
 /// NULL. The center keeps the will's payload: its memory is the caller's again. Reports deaths first that no process
-/// has reported yet.
+/// has reported yet, as `tidings_reclaim` does.
 ///
 /// `timeout_ns`: how long a lossless observer may hold the notice back, as in `tidings_post_options`.
 ///

@@ -572,7 +572,7 @@ static void exits(void *argument) {
     // The process ends in the middle of a text. The guards that watch it settle its calls.
     machine_kill(p->fiber);
     tidings__ended ended = tidings__ended_alone(center->participant, center->guard->present);
-    (void)tidings__calls_settle(center, &ended);
+    (void)tidings__calls_settle(center, &ended, TIDINGS__TELLS_ALL);
 }
 
 // The reply of the one would be damaged, and would damage that of the other, which receives the request again.

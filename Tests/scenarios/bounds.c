@@ -523,19 +523,24 @@ static void of_calls(void) {
     atomic_store(&s->header->calls_used.word, s->geometry.call_count);
 }
 
-// All calls wait for servers, each of a name of its own: a living server has them all. Servers are to be told of each,
-// again for each dead participant.
+// All calls wait for servers, each of a name of its own. Half of the observers are servers that live, and have these
+// names in turns. They are to be told, again for each dead participant.
 static void of_calls_that_stay(void) {
-    tidings_server *server;
-    OK(tidings_server_open(center, SERVICE, 1, &server));
+    // The largest center is made anew in its place, and then has no room for one more name.
+    static tidings_server *server;
+    static uint64_t incarnation;
+    if (incarnation != tidings_incarnation(center)) OK(tidings_server_open(center, SERVICE, 1, &server));
+    incarnation = tidings_incarnation(center);
     tidings__segment *s = &center->segment;
     uint32_t observer = 0;
     while (observer < s->shape.observers && !atomic_load(&s->observers[observer].serves)) observer++;
     CHECK(observer < s->shape.observers, "no server");
+    const uint32_t servers = s->shape.observers / 2;
     const uint32_t owner = atomic_load(&s->observers[observer].owner);
     const uint64_t instance = atomic_load(&s->observers[observer].instance);
     tidings__presence *own = &s->presence[center->participant];
     const uint64_t report = atomic_load(&own->report), announcement = atomic_load(&own->announcement);
+    of_reports();
     fill_names();
     for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
         tidings__name *name = &s->names[i];
@@ -544,13 +549,15 @@ static void of_calls_that_stay(void) {
         memcpy((void *)name->key, text, (size_t)length);
         atomic_store(&name->lengths, (uint32_t)length);
         for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++)
-            atomic_store(&name->members[word], word == observer / 64 ? UINT64_C(1) << observer % 64 : 0);
+            atomic_store(&name->members[word], word == i % servers / 64 ? UINT64_C(1) << i % servers % 64 : 0);
         atomic_store(&name->wake_group, 0xffff);
     }
-    of_reports();
     fill_dead();
-    atomic_store(&s->observers[observer].owner, owner);
-    atomic_store(&s->observers[observer].instance, instance);
+    for (uint32_t i = 0; i < servers; i++) {
+        atomic_store(&s->observers[i].owner, owner);
+        atomic_store(&s->observers[i].instance, instance);
+        atomic_store(&s->observers[i].serves, 1);
+    }
     atomic_store(&own->report, report);
     atomic_store(&own->announcement, announcement);
     OK(tidings__back_calls(s, s->geometry.call_count));

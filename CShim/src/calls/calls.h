@@ -99,7 +99,7 @@ int tidings__call_announce(tidings_center *center, uint64_t name, uint64_t ticke
 // Gives up a call that participant `server` has claimed: it is posted again if it is idempotent, and ends otherwise.
 // `word`: its state. False: it has another state.
 bool tidings__call_give_up(tidings__segment *s, uint32_t index, uint64_t word);
-// Ends a call with `state`, and wakes its caller. `by`: the participant whose end is the reason. While its calls are
+// Ends a call with `state`, and wakes its caller. `by`: the participant whose end is the reason. Whenever calls are
 // settled, the wake-up is repeated. `word`: the call's state. False: it has another state.
 bool tidings__call_end(tidings__segment *s, uint32_t index, uint64_t word, uint32_t by, uint32_t state);
 // Call after calls of this name were posted again: makes its servers search, or ends these calls if that fails.
@@ -121,8 +121,10 @@ static inline tidings__ended tidings__ended_alone(uint32_t participant, uint64_t
 // Settles all calls of these participants: those that they claimed, those that they made, and those that no server is
 // left for. One walk along the calls for each participant would take seconds after 500 deaths. Each step can be
 // repeated, by any participant. Sets `reports` to 0 where the report has another value. 0, or the error of a post:
-// repeat it.
-int tidings__calls_settle(tidings_center *center, tidings__ended *ended);
+// repeat it. Guards tell all servers. Calls of the public interface stop after some milliseconds, which only a peer
+// that spoils the center can make them take.
+typedef enum tidings__tells { TIDINGS__TELLS_NONE, TIDINGS__TELLS_LIMITED, TIDINGS__TELLS_ALL } tidings__tells;
+int tidings__calls_settle(tidings_center *center, tidings__ended *ended, tidings__tells tells);
 // Makes the servers of calls that this participant has cancelled search. 0, or the error of a post: repeat it.
 int tidings__calls_tell_cancelled(tidings_center *center);
 // Ends the calls that no server has claimed and no server is left for.

@@ -138,7 +138,7 @@ typedef struct posting {
 // A post that is stopped for milliseconds is revoked, and claims again. So many revocations of one post mean a hostile
 // peer. A try takes microseconds, but a peer can make each wake all observers for hundreds of prefixes.
 #define REVOKED_MOST 1000
-#define REVOKED_LEAST 4          // however long they take
+#define REVOKED_LEAST 7          // however long they take: so often the timeout of a revocation doubles
 #define REVOKED_MOST_NS 5000000  // of processor time
 static int revoked_again(const tidings_center *center, int times) {
     return tidings__fail(EBUSY,
@@ -297,7 +297,7 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     return __builtin_expect(tidings__commit(claim, p->owner, p->thread), 1) ? 0 : AGAIN;
 }
 
-// Claims again until the post is committed, at most REVOKED_MOST times. For revoked posts, and for all posts that are
+// Claims again until the post is committed, or was revoked too often. For revoked posts, and for all posts that are
 // not plain. `entry`: see `progress`.
 static __attribute__((noinline)) int post_anew(const posting *p, uint32_t entry, uint64_t *sequence) {
     tidings_center *center = p->publisher->center;

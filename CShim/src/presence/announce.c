@@ -55,7 +55,7 @@ bool tidings__announcement_end(tidings_center *center, const tidings__guard *gua
     // because this process may be killed afterwards. Again below, for calls that these threads had begun before.
     // If the record for a server of cancelled calls is held back, the participants that watch this one settle again.
     tidings__ended ended = tidings__ended_alone(own, report);
-    const int error = tidings__calls_settle(center, &ended);
+    const int error = tidings__calls_settle(center, &ended, TIDINGS__TELLS_LIMITED);
     const bool settled = error == 0 || error == -ESTALE;
     if (guard->watching) {
         if (settled)
@@ -73,7 +73,7 @@ bool tidings__announcement_end(tidings_center *center, const tidings__guard *gua
     }
     report = tidings__acquire(&s->presence[own].report);
     ended = tidings__ended_alone(own, report);
-    if (tidings__has_place(center)) (void)tidings__calls_settle(center, &ended);
+    if (tidings__has_place(center)) (void)tidings__calls_settle(center, &ended, TIDINGS__TELLS_LIMITED);
     if (tidings__report_state(report) != TIDINGS__PRESENCE_LEFT) return false;
     tidings__will_free(s, own, report);
     return true;
@@ -390,7 +390,7 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     const uint64_t before = tidings__acquire(&entry->report);
     // What threads of an earlier participant of this index have done to calls after its death was reported.
     tidings__ended ended = tidings__ended_alone(own, before);
-    (void)tidings__calls_settle(center, &ended);
+    (void)tidings__calls_settle(center, &ended, TIDINGS__TELLS_LIMITED);
     tidings__set_relaxed(&center->leaves, 0);
     const uint64_t report = tidings__report_next(before, tidings__report_bits(center->instance), own,
                                                  TIDINGS__PRESENCE_PREPARING);

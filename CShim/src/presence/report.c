@@ -241,7 +241,8 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
         if (budget->settlements == 0) return -EINPROGRESS;
         budget->settlements--;
         tidings__ended ended = tidings__ended_alone(index, report);
-        const int unsettled = tidings__calls_settle(center, &ended);
+        const int unsettled = tidings__calls_settle(center, &ended,
+                                                    budget->guard ? TIDINGS__TELLS_ALL : TIDINGS__TELLS_LIMITED);
         if (unsettled) return unsettled;
         budget->settled_index = index;
         budget->settled = report;
@@ -256,7 +257,7 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
                 return AGAIN;
 #ifdef MUTANT_SETTLED_AFTER_REPORT
             tidings__ended ended = tidings__ended_alone(index, report);
-            (void)tidings__calls_settle(center, &ended);
+            (void)tidings__calls_settle(center, &ended, TIDINGS__TELLS_ALL);
 #endif
             break;
         }
@@ -309,42 +310,55 @@ bool tidings__may_report(const tidings_center *center) {
            tidings__segment_locks(s) >= 0;
 }
 
-// What the reports of one call may take: processor time for all, and for each entry of the table. A report takes some
-// microseconds. But a peer can make each of its posts walk along all names.
+// What the posts of one call's reports may take: processor time for all, and for each entry of the table. A report
+// takes some microseconds. But a peer, or a table of names that is full, can make a post walk along all names.
 #define REPORTS_NS 1000000
 #define REPORT_NS 4000
+
+// Reports deaths among the participants from `first` to before `end`. False: the time is over.
+static bool report_some(tidings_center *center, uint32_t first, uint32_t end, tidings__report_budget *budget) {
+    tidings__segment *s = &center->segment;
+    const uint64_t most = REPORTS_NS + (uint64_t)s->shape.participants * REPORT_NS;
+    uint64_t begun = tidings__thread_ns();
+    tidings__ended ended = {.first = first, .count = end - first};
+    bool found = false;
+    for (uint32_t i = 0; i < ended.count; i++) {
+        // Invariant C8: read before the participant is found dead.
+        const uint64_t report = tidings__acquire(&s->presence[first + i].report);
+        if (tidings__report_state(report) == TIDINGS__PRESENCE_LEFT) {
+            tidings__will_free(s, first + i, report);
+        } else if (says_alive(tidings__report_state(report)) && tidings__presence_dead(s, first + i)) {
+            ended.reports[i] = report;
+            found = true;
+        } else if (tidings__to_report(s, first + i)) {
+            (void)tidings__report(center, first + i, false, 0, budget);
+            if (tidings__thread_ns() - begun > most) return false;
+        }
+    }
+    // If a post fails, a guard or a later call settles and reports them.
+    if (!found || tidings__calls_settle(center, &ended, TIDINGS__TELLS_LIMITED) != 0) return true;
+    begun = tidings__thread_ns();
+    for (uint32_t i = 0; i < ended.count; i++) {
+        if (!ended.reports[i]) continue;
+        budget->settled_index = first + i;
+        budget->settled = ended.reports[i];
+        (void)tidings__report(center, first + i, false, 0, budget);
+        if (tidings__thread_ns() - begun > most) return false;
+    }
+    return true;
+}
 
 void tidings__report_all(tidings_center *center) {
     tidings__segment *s = &center->segment;
     if (!tidings__may_report(center)) return;
     const uint32_t end = tidings__presence_end(s);
-    const uint64_t most = REPORTS_NS + (uint64_t)s->shape.participants * REPORT_NS, begun = tidings__thread_ns();
     tidings__report_budget budget = tidings__report_budget_of(s);
-    for (uint32_t first = 0; first < end; first += TIDINGS__ENDED_MAX) {
-        const uint32_t left = end - first;
-        tidings__ended ended = {.first = first, .count = left < TIDINGS__ENDED_MAX ? left : TIDINGS__ENDED_MAX};
-        bool found = false;
-        for (uint32_t i = 0; i < ended.count; i++) {
-            // Invariant C8: read before the participant is found dead.
-            const uint64_t report = tidings__acquire(&s->presence[first + i].report);
-            if (tidings__report_state(report) == TIDINGS__PRESENCE_LEFT) {
-                tidings__will_free(s, first + i, report);
-            } else if (says_alive(tidings__report_state(report)) && tidings__presence_dead(s, first + i)) {
-                ended.reports[i] = report;
-                found = true;
-            } else if (tidings__to_report(s, first + i)) {
-                (void)tidings__report(center, first + i, false, 0, &budget);
-                if (tidings__thread_ns() - begun > most) return;
-            }
-        }
-        // If a post fails, they are not reported: a guard or a later call settles them again.
-        if (!found || tidings__calls_settle(center, &ended) != 0) continue;
-        for (uint32_t i = 0; i < ended.count; i++) {
-            if (!ended.reports[i]) continue;
-            budget.settled_index = first + i;
-            budget.settled = ended.reports[i];
-            (void)tidings__report(center, first + i, false, 0, &budget);
-            if (tidings__thread_ns() - begun > most) return;
-        }
+    // From another one each time: if reports that take long can't be posted, the others have their turn.
+    const uint32_t from = end ? (uint32_t)(tidings__monotonic_ns() % end) : 0;
+    for (uint32_t done = 0; done < end;) {
+        const uint32_t first = (from + done) % end, most = first < from ? from - first : end - first;
+        const uint32_t count = most < TIDINGS__ENDED_MAX ? most : TIDINGS__ENDED_MAX;
+        if (!report_some(center, first, first + count, &budget)) return;
+        done += count;
     }
 }

@@ -19,8 +19,8 @@ typedef struct tidings__report_budget {
     uint64_t positions;                  // of the ring, that may be searched
     uint32_t checks;                     // of claims on the way, each a wait; later claims are revoked at once
     uint32_t settlements;                // of one participant each; `tidings__report_all` settles hundreds together
-    uint32_t settled_index;              // the participant that was settled last, while its report
-    uint64_t settled;                    // had this value. 0: none
+    uint32_t settled_index;              // the participant that was settled last
+    uint64_t settled;                    // its report then; 0: none was settled
     const struct tidings__guard *guard;  // the guard that reports, or NULL: its reports stop when it is to end
 } tidings__report_budget;
 static inline tidings__report_budget tidings__report_budget_of(const tidings__segment *s) {
@@ -49,7 +49,8 @@ bool tidings__to_report(const tidings__segment *s, uint32_t index);
 // for dead, and it can't read wills.
 bool tidings__may_report(const tidings_center *center);
 
-// Reports all dead participants that no other participant reports, if this participant may report.
+// Reports the dead participants that no other participant reports, if this participant may report: as many as fit into
+// some milliseconds of processor time.
 void tidings__report_all(tidings_center *center);
 
 #endif

@@ -331,7 +331,7 @@ TEST(calls_of_several_participants_that_ended_are_settled_in_one_walk) {
     for (uint32_t i = 0; i < 2; i++) ended.reports[i] = s->presence[1 + i].report;
     died(s, 1);
     died(s, 2);
-    CHECK_EQUAL(tidings__calls_settle(center, &ended), 0);
+    CHECK_EQUAL(tidings__calls_settle(center, &ended, TIDINGS__TELLS_ALL), 0);
     CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_FREE);
     CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_ENDED);
     CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_FREE);
@@ -348,7 +348,7 @@ TEST(of_several_participants_that_ended_those_with_a_successor_are_left_out) {
     for (uint32_t i = 0; i < 2; i++) ended.reports[i] = s->presence[1 + i].report;
     died(s, 2);
     s->presence[1].report = tidings__report_next(ended.reports[0], 0, 1, TIDINGS__PRESENCE_WATCHING);
-    CHECK_EQUAL(tidings__calls_settle(center, &ended), 0);
+    CHECK_EQUAL(tidings__calls_settle(center, &ended, TIDINGS__TELLS_ALL), 0);
     CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_ENDED);
     CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_POSTED);
     CHECK(ended.reports[0] == 0 && ended.reports[1] != 0);
