@@ -460,7 +460,7 @@ enum {
 /// Bound: constant; when all entries are taken, a walk that reclaims those of all dead participants. Never waits.
 int tidings_observer_open(tidings_center *center, uint32_t flags, tidings_observer **observer);
 /// Closes an observer.
-/// Bound: constant for each name it observes; one walk along the prefixes if it observes one. Waits until the
+/// Bound: constant for each name it observes; one walk along the prefixes if it observes a prefix. Waits until the
 /// helper thread of `tidings_observer_descriptor` has ended.
 void tidings_observer_close(tidings_observer *observer);
 

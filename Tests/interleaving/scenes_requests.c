@@ -344,7 +344,8 @@ void a_settlement_taken_over(void) {
 
 static void reports_all(void *argument) {
     const peer *p = argument;
-    tidings__report_all(p->center);
+    tidings__report_budget budget = tidings__report_budget_of(&p->center->segment);
+    tidings__report_all(p->center, &budget);
 }
 
 // A call of a dead caller that a dead server has, and one of a living caller.
@@ -572,7 +573,7 @@ static void exits(void *argument) {
     // The process ends in the middle of a text. The guards that watch it settle its calls.
     machine_kill(p->fiber);
     tidings__ended ended = tidings__ended_alone(center->participant, center->guard->present);
-    (void)tidings__calls_settle(center, &ended, TIDINGS__TELLS_ALL);
+    (void)tidings__calls_settle(center, &ended, &(uint64_t){TIDINGS__TELLS_ALL});
 }
 
 // The reply of the one would be damaged, and would damage that of the other, which receives the request again.

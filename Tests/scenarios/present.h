@@ -3,6 +3,7 @@
 #define PRESENT_H
 
 #include "peer.h"
+#include "presence/report.h"
 
 #define WILL "com.example.will"
 #define PARTIES 1024u
@@ -10,6 +11,13 @@
 extern int exits_as_a_child;  // 1: this process is a forked child that exits, so the leak sanitizer looks for nothing
 
 void announce(tidings_center *center, uint32_t number, bool with_will);  // with the role "party NUMBER"
+
+// As `tidings_reclaim`, but without a limit of time: a single step of a thread takes as long as a report.
+static inline void reports_all(tidings_center *center) {
+    tidings__report_budget budget = tidings__report_budget_of(&center->segment);
+    budget.posts = budget.tells = UINT64_MAX;
+    tidings__report_all(center, &budget);
+}
 
 // What an observer of all notices and wills has received, by the number in the role.
 typedef struct attendance {

@@ -2,7 +2,7 @@
 // instructions. Each call has exactly one outcome, and no call and no chunk stays in use.
 #include "calls/calls.h"
 #include "center/center.h"
-#include "presence/report.h"
+#include "present.h"
 #include "ring/chunk.h"
 #include "steps.h"
 #include "trace.h"
@@ -783,7 +783,7 @@ static void serves_as_second(void) {
 static void settles_in_section(void) {
     tidings_center *own = join_center(0);
     section_begin();
-    tidings__report_all(own);
+    reports_all(own);
     section_end();
     for (;;) pause();
 }

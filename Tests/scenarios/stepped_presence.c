@@ -1,6 +1,5 @@
 // Participants killed or stopped after any number of instructions, while they announce themselves, leave, or report the
 // death of another one. Whatever they were doing, each joining is followed by one leaving, and each death by one will.
-#include "presence/report.h"
 #include "present.h"
 #include "steps.h"
 
@@ -32,7 +31,7 @@ static void withdraws_in_section(void) {
 static void reports_in_section(void) {
     tidings_center *own = join_center(0);
     section_begin();
-    tidings__report_all(own);  // `tidings_reclaim` is the same, after long walks
+    reports_all(own);  // `tidings_reclaim` is the same, after long walks and with a limit
     atomic_store(returned, 1);
     section_end();
     for (;;) pause();

@@ -154,6 +154,7 @@ int tidings_reclaim(tidings_center *center) {
     pending_verdicts(s, &open);
     for (uint32_t i = 0; i < open.count; i++) tidings__revoke(s, open.at[i] >> 2);
     tidings__reclaim_retained(center);
-    tidings__report_all(center);
+    tidings__report_budget budget = tidings__report_budget_of(&center->segment);
+    tidings__report_all(center, &budget);
     return reclaimed;
 }

@@ -196,13 +196,10 @@ static uint64_t *report_in(tidings__ended *ended, uint32_t participant) {
 }
 
 // What servers were told to search. A server has an observer of its own, with one name. So each name is told once. A
-// peer may have made observers members of other names, and a record of such a name may need a walk along all names: a
-// call of the public interface tells for TELLS_NS of processor time. A thousand names take three milliseconds.
-#define TELLS_NS 5000000
+// peer may have made observers members of other names, and a record of such a name may need a walk along all names.
 typedef struct told {
     uint64_t observers[TIDINGS__MAP_WORDS];
-    uint64_t begun;  // processor time
-    bool limited;
+    uint64_t *left;  // the processor time that is left for this
     int error;
 } told;
 
@@ -212,24 +209,28 @@ static void tell(tidings_center *center, told *t, uint32_t server, uint64_t name
         if (t->observers[server / 64] & bit) return;
         t->observers[server / 64] |= bit;
     }
-    const uint64_t now = tidings__thread_ns();
-    if (t->begun == 0) t->begun = now;
-    if (t->limited && now - t->begun > TELLS_NS) return;
+    if (*t->left == 0) {
+        if (!t->error) t->error = -EINPROGRESS;
+        return;
+    }
+    const uint64_t begun = tidings__thread_ns();
     const int error = tidings__call_announce(center, name, TIDINGS__TICKET_SEARCH);
+    const uint64_t took = tidings__thread_ns() - begun;
+    if (*t->left != TIDINGS__TELLS_ALL) *t->left -= took < *t->left ? took : *t->left;
     // A name that has a server has an entry. So without room for an entry, there is no server to tell.
     if (error && error != -ENOSPC && error != -EBADMSG) t->error = error;
 }
 
 static bool has_ended(uint32_t state) { return state == TIDINGS__CALL_ENDED || state == TIDINGS__CALL_UNSERVED; }
 
-// Ends the calls that no server has claimed and no server is left for. `by`: as of `tidings__call_end`. Depending on
-// `tells`, servers are told to search for calls that were posted again, perhaps by a participant that died before it
-// announced that, and for those that callers in `of` have left to them.
-static int walk(tidings_center *center, uint32_t by, tidings__ended *of, tidings__tells tells) {
+// Ends the calls that no server has claimed and no server is left for. `by`: as of `tidings__call_end`. Unless
+// `tells` is NULL, servers are told to search for calls that were posted again, perhaps by a participant that died
+// before it announced that, and for those that callers in `of` have left to them.
+static int walk(tidings_center *center, uint32_t by, tidings__ended *of, uint64_t *tells) {
     tidings__segment *s = &center->segment;
     const uint32_t count = tidings__calls_end(s);
     uint32_t budget = TIDINGS__SERVED_CHECKS;
-    told t = {.limited = tells == TIDINGS__TELLS_LIMITED};
+    told t = {.left = tells};
     for (uint32_t first = 0; first < count; first += BATCH) {
         const uint32_t most = count - first < BATCH ? count - first : BATCH;
         uint64_t words[BATCH];
@@ -249,7 +250,7 @@ static int walk(tidings_center *center, uint32_t by, tidings__ended *of, tidings
             const bool again = words[i] & TIDINGS__CALL_AGAIN;
             const uint32_t server = look_up(s, &known, name, &budget);
             if (server != NO_SERVER) {
-                if (tells != TIDINGS__TELLS_NONE && (left || again)) tell(center, &t, server, name);
+                if (tells && (left || again)) tell(center, &t, server, name);
                 continue;
             }
             // If its last server has ended, the call ends: with the server, if that had it. Invariant C3: the state was
@@ -267,11 +268,12 @@ static int walk(tidings_center *center, uint32_t by, tidings__ended *of, tidings
 
 int tidings__calls_tell_cancelled(tidings_center *center) {
     tidings__ended own = tidings__ended_alone(center->participant, 1);
-    return walk(center, center->participant, &own, TIDINGS__TELLS_ALL);
+    uint64_t tells = TIDINGS__TELLS_ALL;
+    return walk(center, center->participant, &own, &tells);
 }
 
 void tidings__calls_unserved(tidings_center *center) {
-    (void)walk(center, center->participant, &(tidings__ended){.count = 0}, TIDINGS__TELLS_NONE);
+    (void)walk(center, center->participant, &(tidings__ended){.count = 0}, NULL);
 }
 
 // Settles a call that has this state, if it is the participant's. True: nothing is left to do.
@@ -318,7 +320,7 @@ static bool settle_one(tidings__segment *s, uint32_t index, uint32_t ended, uint
     return true;
 }
 
-int tidings__calls_settle(tidings_center *center, tidings__ended *ended, tidings__tells tells) {
+int tidings__calls_settle(tidings_center *center, tidings__ended *ended, uint64_t *tells) {
     tidings__segment *s = &center->segment;
     const uint32_t count = tidings__calls_end(s);
     // Invariants C3 and C4: the participants were found to have ended before this barrier.

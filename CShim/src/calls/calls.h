@@ -118,13 +118,17 @@ static inline tidings__ended tidings__ended_alone(uint32_t participant, uint64_t
     return (tidings__ended){.first = participant, .count = 1, .reports = {report}};
 }
 
+// The processor time for telling servers to search, in one call of the public interface. Honest servers need 1 to 8 µs
+// each, and there are at most 1,024. Guards have no limit.
+#define TIDINGS__TELLS_NS 8000000u
+#define TIDINGS__TELLS_ALL UINT64_MAX
+
 // Settles all calls of these participants: those that they claimed, those that they made, and those that no server is
 // left for. One walk along the calls for each participant would take seconds after 500 deaths. Each step can be
-// repeated, by any participant. Sets `reports` to 0 where the report has another value. 0, or the error of a post:
-// repeat it. Guards tell all servers. Calls of the public interface stop after some milliseconds, which only a peer
-// that spoils the center can make them take.
-typedef enum tidings__tells { TIDINGS__TELLS_NONE, TIDINGS__TELLS_LIMITED, TIDINGS__TELLS_ALL } tidings__tells;
-int tidings__calls_settle(tidings_center *center, tidings__ended *ended, tidings__tells tells);
+// repeated, by any participant. Sets `reports` to 0 where the report has another value. `*tells`: the processor time
+// that is left for telling servers. 0; -EINPROGRESS if that was not enough: some servers were not told; or the error of
+// a post: repeat it.
+int tidings__calls_settle(tidings_center *center, tidings__ended *ended, uint64_t *tells);
 // Makes the servers of calls that this participant has cancelled search. 0, or the error of a post: repeat it.
 int tidings__calls_tell_cancelled(tidings_center *center);
 // Ends the calls that no server has claimed and no server is left for.

@@ -138,7 +138,7 @@ typedef struct posting {
 // A post that is stopped for milliseconds is revoked, and claims again. So many revocations of one post mean a hostile
 // peer. A try takes microseconds, but a peer can make each wake all observers for hundreds of prefixes.
 #define REVOKED_MOST 1000
-#define REVOKED_LEAST 7          // however long they take: so often the timeout of a revocation doubles
+#define REVOKED_LEAST 7          // however long they take; the timeout of a revocation doubles five times
 #define REVOKED_MOST_NS 5000000  // of processor time
 static int revoked_again(const tidings_center *center, int times) {
     return tidings__fail(EBUSY,

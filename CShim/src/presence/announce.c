@@ -55,7 +55,8 @@ bool tidings__announcement_end(tidings_center *center, const tidings__guard *gua
     // because this process may be killed afterwards. Again below, for calls that these threads had begun before.
     // If the record for a server of cancelled calls is held back, the participants that watch this one settle again.
     tidings__ended ended = tidings__ended_alone(own, report);
-    const int error = tidings__calls_settle(center, &ended, TIDINGS__TELLS_LIMITED);
+    uint64_t tells = TIDINGS__TELLS_NS;
+    const int error = tidings__calls_settle(center, &ended, &tells);
     const bool settled = error == 0 || error == -ESTALE;
     if (guard->watching) {
         if (settled)
@@ -73,7 +74,7 @@ bool tidings__announcement_end(tidings_center *center, const tidings__guard *gua
     }
     report = tidings__acquire(&s->presence[own].report);
     ended = tidings__ended_alone(own, report);
-    if (tidings__has_place(center)) (void)tidings__calls_settle(center, &ended, TIDINGS__TELLS_LIMITED);
+    if (tidings__has_place(center)) (void)tidings__calls_settle(center, &ended, &tells);
     if (tidings__report_state(report) != TIDINGS__PRESENCE_LEFT) return false;
     tidings__will_free(s, own, report);
     return true;
@@ -276,12 +277,12 @@ static void describe(tidings_center *center, const char *role, size_t role_lengt
 }
 
 // Reports an earlier participant at this index, which is dead: its entry is needed.
-static int report_earlier(tidings_center *center, uint64_t deadline) {
+static int report_earlier(tidings_center *center, uint64_t deadline, tidings__report_budget *budget) {
     int error = -EINPROGRESS;
-    tidings__report_budget budget = tidings__report_budget_of(&center->segment);
+    budget->settlements = 1;
     for (int i = 0; i <= EARLIER_STEPS && error == -EINPROGRESS; i++) {
         if (i > 0) tidings__nap(EARLIER_STEP_NS);
-        error = tidings__report(center, center->participant, i == EARLIER_STEPS, time_left(deadline), &budget);
+        error = tidings__report(center, center->participant, i == EARLIER_STEPS, time_left(deadline), budget);
     }
     if (error != -EINPROGRESS) return error;
     return tidings__fail(EAGAIN,
@@ -379,8 +380,9 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     leave(center);
     int error = tidings__back_presence(s);
     if (error) return error;
-    tidings__report_all(center);
-    if (own < tidings__presence_end(s) && (error = report_earlier(center, deadline)) != 0) return error;
+    tidings__report_budget budget = tidings__report_budget_of(s);
+    tidings__report_all(center, &budget);
+    if (own < tidings__presence_end(s) && (error = report_earlier(center, deadline, &budget)) != 0) return error;
     tidings__guard *guard = calloc(1, sizeof *guard);
     if (!guard) return tidings__fail(ENOMEM, "can't announce a participant in center \"%s\": no memory", s->name);
     guard->fork_epoch = tidings__thread_self()->fork_epoch;
@@ -390,7 +392,7 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     const uint64_t before = tidings__acquire(&entry->report);
     // What threads of an earlier participant of this index have done to calls after its death was reported.
     tidings__ended ended = tidings__ended_alone(own, before);
-    (void)tidings__calls_settle(center, &ended, TIDINGS__TELLS_LIMITED);
+    (void)tidings__calls_settle(center, &ended, &budget.tells);
     tidings__set_relaxed(&center->leaves, 0);
     const uint64_t report = tidings__report_next(before, tidings__report_bits(center->instance), own,
                                                  TIDINGS__PRESENCE_PREPARING);

@@ -113,6 +113,7 @@ static void look_round(tidings__guard *guard, const waits *before, waits *w) {
     tidings__report_budget budget = tidings__report_budget_of(s);
     budget.guard = guard;
     budget.settlements = UINT32_MAX;
+    budget.tells = TIDINGS__TELLS_ALL;
     for (uint32_t n = 1; n < end && found < WATCHED && !guard->ended; n++) {
         const uint32_t i = (own + n) % end;
         const uint64_t report = tidings__acquire(&s->presence[i].report);

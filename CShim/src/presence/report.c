@@ -241,9 +241,9 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
         if (budget->settlements == 0) return -EINPROGRESS;
         budget->settlements--;
         tidings__ended ended = tidings__ended_alone(index, report);
-        const int unsettled = tidings__calls_settle(center, &ended,
-                                                    budget->guard ? TIDINGS__TELLS_ALL : TIDINGS__TELLS_LIMITED);
-        if (unsettled) return unsettled;
+        const int unsettled = tidings__calls_settle(center, &ended, &budget->tells);
+        // If the time was not enough: the calls are settled, and the next settlement tells of those that are left.
+        if (unsettled && unsettled != -EINPROGRESS) return unsettled;
         budget->settled_index = index;
         budget->settled = report;
     }
@@ -257,7 +257,7 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
                 return AGAIN;
 #ifdef MUTANT_SETTLED_AFTER_REPORT
             tidings__ended ended = tidings__ended_alone(index, report);
-            (void)tidings__calls_settle(center, &ended, TIDINGS__TELLS_ALL);
+            (void)tidings__calls_settle(center, &ended, &budget->tells);
 #endif
             break;
         }
@@ -310,19 +310,23 @@ bool tidings__may_report(const tidings_center *center) {
            tidings__segment_locks(s) >= 0;
 }
 
-// What the posts of one call's reports may take: processor time for all, and for each entry of the table. A report
-// takes some microseconds. But a peer, or a table of names that is full, can make a post walk along all names.
-#define REPORTS_NS 1000000
-#define REPORT_NS 4000
+// Reports one participant for `tidings__report_all`. False: the time is over.
+static bool report_in_time(tidings_center *center, uint32_t index, tidings__report_budget *budget) {
+    const uint64_t begun = tidings__thread_ns();
+    (void)tidings__report(center, index, false, 0, budget);
+    const uint64_t took = tidings__thread_ns() - begun;
+    budget->posts -= took < budget->posts ? took : budget->posts;
+    return budget->posts > 0;
+}
 
-// Reports deaths among the participants from `first` to before `end`. False: the time is over.
-static bool report_some(tidings_center *center, uint32_t first, uint32_t end, tidings__report_budget *budget) {
+// Reports deaths among `count` participants from `first` on, in turn from index `from` on. False: the time is over.
+static bool report_some(tidings_center *center, uint32_t first, uint32_t count, uint32_t from,
+                        tidings__report_budget *budget) {
     tidings__segment *s = &center->segment;
-    const uint64_t most = REPORTS_NS + (uint64_t)s->shape.participants * REPORT_NS;
-    uint64_t begun = tidings__thread_ns();
-    tidings__ended ended = {.first = first, .count = end - first};
+    tidings__ended ended = {.first = first, .count = count};
     bool found = false;
-    for (uint32_t i = 0; i < ended.count; i++) {
+    for (uint32_t n = 0; n < count; n++) {
+        const uint32_t i = (from + n) % count;
         // Invariant C8: read before the participant is found dead.
         const uint64_t report = tidings__acquire(&s->presence[first + i].report);
         if (tidings__report_state(report) == TIDINGS__PRESENCE_LEFT) {
@@ -330,35 +334,33 @@ static bool report_some(tidings_center *center, uint32_t first, uint32_t end, ti
         } else if (says_alive(tidings__report_state(report)) && tidings__presence_dead(s, first + i)) {
             ended.reports[i] = report;
             found = true;
-        } else if (tidings__to_report(s, first + i)) {
-            (void)tidings__report(center, first + i, false, 0, budget);
-            if (tidings__thread_ns() - begun > most) return false;
+        } else if (tidings__to_report(s, first + i) && !report_in_time(center, first + i, budget)) {
+            return false;
         }
     }
+    if (!found) return true;
     // If a post fails, a guard or a later call settles and reports them.
-    if (!found || tidings__calls_settle(center, &ended, TIDINGS__TELLS_LIMITED) != 0) return true;
-    begun = tidings__thread_ns();
-    for (uint32_t i = 0; i < ended.count; i++) {
+    const int error = tidings__calls_settle(center, &ended, &budget->tells);
+    if (error && error != -EINPROGRESS) return true;
+    for (uint32_t n = 0; n < count; n++) {
+        const uint32_t i = (from + n) % count;
         if (!ended.reports[i]) continue;
         budget->settled_index = first + i;
         budget->settled = ended.reports[i];
-        (void)tidings__report(center, first + i, false, 0, budget);
-        if (tidings__thread_ns() - begun > most) return false;
+        if (!report_in_time(center, first + i, budget)) return false;
     }
     return true;
 }
 
-void tidings__report_all(tidings_center *center) {
-    tidings__segment *s = &center->segment;
+void tidings__report_all(tidings_center *center, tidings__report_budget *budget) {
     if (!tidings__may_report(center)) return;
-    const uint32_t end = tidings__presence_end(s);
-    tidings__report_budget budget = tidings__report_budget_of(s);
+    const uint32_t end = tidings__presence_end(&center->segment);
+    const uint32_t batches = (end + TIDINGS__ENDED_MAX - 1) / TIDINGS__ENDED_MAX;
     // From another one each time: if reports that take long can't be posted, the others have their turn.
-    const uint32_t from = end ? (uint32_t)(tidings__monotonic_ns() % end) : 0;
-    for (uint32_t done = 0; done < end;) {
-        const uint32_t first = (from + done) % end, most = first < from ? from - first : end - first;
-        const uint32_t count = most < TIDINGS__ENDED_MAX ? most : TIDINGS__ENDED_MAX;
-        if (!report_some(center, first, first + count, &budget)) return;
-        done += count;
+    const uint64_t from = tidings__monotonic_ns();
+    for (uint32_t n = 0; n < batches; n++) {
+        const uint32_t first = (uint32_t)((from + n) % batches) * TIDINGS__ENDED_MAX;
+        const uint32_t count = end - first < TIDINGS__ENDED_MAX ? end - first : TIDINGS__ENDED_MAX;
+        if (!report_some(center, first, count, (uint32_t)(from % count), budget)) return;
     }
 }

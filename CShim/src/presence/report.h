@@ -19,12 +19,19 @@ typedef struct tidings__report_budget {
     uint64_t positions;                  // of the ring, that may be searched
     uint32_t checks;                     // of claims on the way, each a wait; later claims are revoked at once
     uint32_t settlements;                // of one participant each; `tidings__report_all` settles hundreds together
+    uint64_t tells;                      // processor time for telling servers, of all settlements
+    uint64_t posts;                      // processor time for the reports of `tidings__report_all`
     uint32_t settled_index;              // the participant that was settled last
     uint64_t settled;                    // its report then; 0: none was settled
     const struct tidings__guard *guard;  // the guard that reports, or NULL: its reports stop when it is to end
 } tidings__report_budget;
+// A report takes some microseconds. But a peer, or a table of names that is full, can make a post walk along all names.
 static inline tidings__report_budget tidings__report_budget_of(const tidings__segment *s) {
-    return (tidings__report_budget){.positions = 2 * (uint64_t)s->shape.slots, .checks = 16, .settlements = 1};
+    return (tidings__report_budget){.positions = 2 * (uint64_t)s->shape.slots,
+                                    .checks = 16,
+                                    .settlements = 1,
+                                    .tells = TIDINGS__TELLS_NS,
+                                    .posts = 1000000 + (uint64_t)s->shape.participants * 4000};
 }
 
 // Reports the rest about participant `index`, which is dead: all that has not been posted. `index` is below
@@ -50,7 +57,7 @@ bool tidings__to_report(const tidings__segment *s, uint32_t index);
 bool tidings__may_report(const tidings_center *center);
 
 // Reports the dead participants that no other participant reports, if this participant may report: as many as fit into
-// some milliseconds of processor time.
-void tidings__report_all(tidings_center *center);
+// the budget.
+void tidings__report_all(tidings_center *center, tidings__report_budget *budget);
 
 #endif

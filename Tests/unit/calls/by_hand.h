@@ -58,7 +58,7 @@ static inline uint32_t call_state(const tidings__segment *s, uint32_t index) {
 
 static inline int settle_at(tidings_center *center, uint32_t participant, uint64_t report) {
     tidings__ended ended = tidings__ended_alone(participant, report);
-    return tidings__calls_settle(center, &ended, TIDINGS__TELLS_ALL);
+    return tidings__calls_settle(center, &ended, &(uint64_t){TIDINGS__TELLS_ALL});
 }
 static inline int settle(tidings_center *center, uint32_t participant) {
     return settle_at(center, participant, center->segment.presence[participant].report);

@@ -331,7 +331,7 @@ TEST(calls_of_several_participants_that_ended_are_settled_in_one_walk) {
     for (uint32_t i = 0; i < 2; i++) ended.reports[i] = s->presence[1 + i].report;
     died(s, 1);
     died(s, 2);
-    CHECK_EQUAL(tidings__calls_settle(center, &ended, TIDINGS__TELLS_ALL), 0);
+    CHECK_EQUAL(tidings__calls_settle(center, &ended, &(uint64_t){TIDINGS__TELLS_ALL}), 0);
     CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_FREE);
     CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_ENDED);
     CHECK_EQUAL(call_state(s, 3), TIDINGS__CALL_FREE);
@@ -348,7 +348,7 @@ TEST(of_several_participants_that_ended_those_with_a_successor_are_left_out) {
     for (uint32_t i = 0; i < 2; i++) ended.reports[i] = s->presence[1 + i].report;
     died(s, 2);
     s->presence[1].report = tidings__report_next(ended.reports[0], 0, 1, TIDINGS__PRESENCE_WATCHING);
-    CHECK_EQUAL(tidings__calls_settle(center, &ended, TIDINGS__TELLS_ALL), 0);
+    CHECK_EQUAL(tidings__calls_settle(center, &ended, &(uint64_t){TIDINGS__TELLS_ALL}), 0);
     CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_ENDED);
     CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_POSTED);
     CHECK(ended.reports[0] == 0 && ended.reports[1] != 0);
@@ -362,7 +362,8 @@ TEST(deaths_are_reported_after_the_calls_of_all_were_settled) {
     (void)put_call(s, 2, name, 3, 2, TIDINGS__CALL_CLAIMED);
     died(s, 1);
     died(s, 2);
-    tidings__report_all(center);
+    tidings__report_budget budget = tidings__report_budget_of(&center->segment);
+    tidings__report_all(center, &budget);
     for (uint32_t i = 1; i < 4; i++)
         CHECK_EQUAL(tidings__report_state(s->presence[i].report),
                     i < 3 ? TIDINGS__PRESENCE_LEFT : TIDINGS__PRESENCE_WATCHING);
@@ -390,6 +391,42 @@ TEST(a_call_that_has_ended_is_woken_whoever_has_ended_it) {
     died(s, 2);
     CHECK_EQUAL(settle(center, 2), 0);
     CHECK_EQUAL(*lane_of(s, 3, 0), 2);
+}
+
+TEST(servers_are_told_as_long_as_there_is_time_and_calls_are_settled_anyway) {
+    tidings_center *center = center_with_calls();
+    tidings__segment *s = &center->segment;
+    const uint64_t names[] = {server_of(center, SERVICE, 3, 1), server_of(center, SERVICE "2", 3, 2)};
+    for (uint32_t i = 0; i < 2; i++) (void)put_call(s, i, names[i], 1, 2, TIDINGS__CALL_CLAIMED | IDEMPOTENT);
+    (void)put_call(s, 2, joined(center, SERVICE "3", false, 3), 1, 2, TIDINGS__CALL_CLAIMED);
+    died(s, 2);
+    tidings__ended ended = tidings__ended_alone(2, s->presence[2].report);
+    uint64_t tells = 1;
+    CHECK_EQUAL(tidings__calls_settle(center, &ended, &tells), -EINPROGRESS);
+    CHECK_EQUAL(records(center), 1);
+    CHECK_EQUAL(tells, 0);
+    CHECK_EQUAL(call_state(s, 1), TIDINGS__CALL_POSTED);
+    CHECK_EQUAL(call_state(s, 2), TIDINGS__CALL_ENDED);
+    // The next settlement tells them.
+    CHECK_EQUAL(settle(center, 2), 0);
+    CHECK_EQUAL(records(center), 3);
+}
+
+TEST(deaths_that_find_no_time_are_reported_by_the_next_call) {
+    tidings_center *center = center_with_calls();
+    tidings__segment *s = &center->segment;
+    died(s, 1);
+    died(s, 2);
+    tidings__report_budget budget = tidings__report_budget_of(s);
+    budget.posts = 1;
+    tidings__report_all(center, &budget);
+    const uint32_t left = TIDINGS__PRESENCE_LEFT;
+    CHECK_EQUAL((tidings__report_state(s->presence[1].report) == left) +
+                    (tidings__report_state(s->presence[2].report) == left),
+                1);
+    budget = tidings__report_budget_of(s);
+    tidings__report_all(center, &budget);
+    for (uint32_t i = 1; i < 3; i++) CHECK_EQUAL(tidings__report_state(s->presence[i].report), left);
 }
 
 TEST(servers_of_any_number_of_names_are_told) {

@@ -130,6 +130,8 @@ TEST(all_dead_participants_are_reported_together) {
     tidings_center *center = fresh_center();
     for (uint32_t i = 1; i < center->segment.shape.participants; i++)
         (void)dead_entry(center, i, TIDINGS__PRESENCE_PRESENT, 0);
-    tidings__report_all(center);
+    tidings__report_budget budget = tidings__report_budget_of(&center->segment);
+    budget.posts = UINT64_MAX;
+    tidings__report_all(center, &budget);
     for (uint32_t i = 1; i < center->segment.shape.participants; i++) CHECK_EQUAL(notices(center, i), 1);
 }
