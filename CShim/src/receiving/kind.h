@@ -33,8 +33,6 @@ struct tidings__observer_kind {
 
     // The entry that holds the retained value of a subscription to one name; TIDINGS__NAME_NONE: none.
     uint32_t (*value_entry)(const tidings_observer *observer, const tidings__subscription *subscription);
-    // The newest value before this position is delivered in place of the one listed at `listed`.
-    uint64_t (*value_limit)(const tidings__subscription *subscription, uint64_t listed);
 
     // Before any sleep: `hear` reads the words to sleep on and announces the sleep, or returns an error. `look` checks
     // the positions up to the frontier. `withdraw` follows. `rung`: true if one of these words has changed since. See

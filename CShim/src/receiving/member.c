@@ -61,11 +61,6 @@ static uint32_t member_value_entry(const tidings_observer *o, const tidings__sub
     return sub->with_subject ? tidings__name_entry_of(o, sub) : sub->entry;
 }
 
-static uint64_t member_value_limit(const tidings__subscription *sub, uint64_t listed) {
-    (void)sub;
-    return listed + 1;
-}
-
 // MARK: Sleeping
 
 // Fills in all words that an observer sleeps on, with their values before its last check. Returns how many.
@@ -161,7 +156,6 @@ const tidings__observer_kind tidings__kind_member = {
     .match = NULL,
     .lapped = member_lapped,
     .value_entry = member_value_entry,
-    .value_limit = member_value_limit,
     .hear = member_hear,
     .look = member_look,
     .withdraw = member_withdraw,

@@ -33,6 +33,8 @@ typedef struct tidings__subscription {
     _Atomic bool retained;          // a retained value is to be delivered first
     tidings__listed_value *listed;  // the retained values, if it covers many names; in posting order
     uint32_t listed_count, listed_next;
+    uint64_t *unfinished;  // ascending: posts before `since` that were unfinished when the values were listed
+    uint32_t unfinished_count;
     uint32_t name_length, subject_length;
     bool with_subject, prefix;
     bool many;             // covers more than one name: a prefix, or all names

@@ -157,12 +157,6 @@ static uint32_t reader_value_entry(const tidings_observer *o, const tidings__sub
     return tidings__name_entry_of(o, sub);
 }
 
-// A newer value may lie before `since`: it was still claimed when the list was made, and a reader can't revoke.
-static uint64_t reader_value_limit(const tidings__subscription *sub, uint64_t listed) {
-    (void)listed;
-    return sub->since;
-}
-
 // Reads the name futexes of the subscribed names.
 void tidings__reader_hear(tidings_observer *o) {
     const tidings__segment *s = &o->center->segment;
@@ -256,7 +250,6 @@ const tidings__observer_kind tidings__kind_reader = {
     .match = reader_match,
     .lapped = reader_lapped,
     .value_entry = reader_value_entry,
-    .value_limit = reader_value_limit,
     .hear = reader_hear,
     .look = reader_look,
     .withdraw = reader_withdraw,

@@ -11,6 +11,8 @@
 typedef struct list {
     tidings__listed_value *of;
     size_t count, room;
+    uint64_t *unfinished;
+    uint32_t unfinished_count;
 } list;
 
 static bool note(list *l, uint32_t entry, uint64_t position) {
@@ -22,6 +24,17 @@ static bool note(list *l, uint32_t entry, uint64_t position) {
         l->room = room;
     }
     l->of[l->count++] = (tidings__listed_value){.position = position, .entry = entry};
+    return true;
+}
+
+// How many unfinished posts are remembered: the first ones. The observer has waited for them, so each is of a poster
+// that has stood still for 100 ms. A peer may have written any number.
+#define UNFINISHED_MOST 256u
+
+static bool note_unfinished(list *l, uint64_t position) {
+    if (l->unfinished_count == UNFINISHED_MOST) return true;
+    if (!l->unfinished && !(l->unfinished = malloc(UNFINISHED_MOST * sizeof *l->unfinished))) return false;
+    l->unfinished[l->unfinished_count++] = position;
     return true;
 }
 
@@ -38,12 +51,15 @@ static int by_entry(const void *one, const void *other) {
 }
 
 // Lists the retained records before `since`, where every position is decided. First those in the ring, then those in
-// the entries. A value evicted in between is found twice.
+// the entries. A value evicted in between is found twice. Also lists the unfinished posts: a reader can't revoke them,
+// and each may still become a value.
 static bool list_all(tidings__segment *s, uint64_t since, list *l) {
     uint64_t p = tidings__oldest(s);
     if ((int64_t)(since - p) > (int64_t)s->shape.slots) p = since - s->shape.slots;
     for (; (int64_t)(since - p) > 0; p++) {
-        if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
+        const tidings__slot_state status = tidings__slot_status(s, p);
+        if (status == TIDINGS__CLAIMED && !note_unfinished(l, p)) return false;
+        if (status != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(tidings__cell_at(s, p));
 #ifndef MUTANT_RING_VALUES_NOT_LISTED  // Found by: interleaving values_of_many_names
         if (tidings__route_flags(route) & TIDINGS__RECORD_RETAIN && tidings__slot_valid_after_copy(s, p) &&
@@ -96,8 +112,11 @@ static bool begin_many(tidings_observer *o, tidings__subscription *sub) {
     list l = {0};
     if (!list_all(s, sub->since, &l)) {
         free(l.of);
+        free(l.unfinished);
         return false;
     }
+    sub->unfinished = l.unfinished;
+    sub->unfinished_count = l.unfinished_count;
     size_t left = 0;
     if (l.count > 0) qsort(l.of, l.count, sizeof l.of[0], by_entry);
     for (size_t i = 0; i < l.count; i++) {
@@ -176,6 +195,30 @@ static int deliver(tidings_observer *o, tidings__subscription *sub, uint32_t ent
     return TIDINGS__NOTHING;
 }
 
+// The position of the value that is delivered in place of the one listed: a newer one before `since`, if its post was
+// unfinished when the list was made. It may have been evicted since.
+static uint64_t newest_of(const tidings_observer *o, const tidings__subscription *sub,
+                          const tidings__listed_value *value) {
+    tidings__segment *s = &o->center->segment;
+    uint64_t newest = value->position, at;
+    uint32_t chunk;
+    if (sub->unfinished_count == 0) return newest;
+    tidings__name *entry = tidings__name_at(s, value->entry);
+    if (entry && tidings__retained_in(s, tidings__acquire(&entry->retained), &at, &chunk) &&
+        (int64_t)(at - newest) > 0 && (int64_t)(sub->since - at) > 0)
+        newest = at;
+    for (uint32_t i = sub->unfinished_count; i > 0; i--) {
+        at = sub->unfinished[i - 1];
+        if ((int64_t)(at - newest) <= 0) break;
+        if (tidings__slot_status(s, at) != TIDINGS__VALID) continue;
+        const uint64_t route = tidings__route(tidings__cell_at(s, at));
+        if (tidings__route_name(route) == value->entry && tidings__route_flags(route) & TIDINGS__RECORD_RETAIN &&
+            tidings__slot_valid_after_copy(s, at))
+            return at;
+    }
+    return newest;
+}
+
 int tidings__values_deliver(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *sub = t->of[i];
@@ -183,8 +226,8 @@ int tidings__values_deliver(tidings_observer *o, const tidings__table *t, tiding
         // If the value was replaced since it was listed, the newer one is delivered as it was posted.
         while (sub->listed_next < sub->listed_count) {
             const tidings__listed_value *value = &sub->listed[sub->listed_next++];
-            const int result = deliver(o, sub, value->entry, value->position,
-                                       o->kind->value_limit(sub, value->position), d);
+            const uint64_t at = newest_of(o, sub, value);
+            const int result = deliver(o, sub, value->entry, at, at + 1, d);
             if (result != TIDINGS__NOTHING) return result;
         }
         tidings__set_relaxed(&sub->retained, false);

@@ -149,6 +149,7 @@ void tidings__subscription_free(tidings__subscription *subscription) {
     if (!subscription) return;
     free(subscription->history);
     free(subscription->listed);
+    free(subscription->unfinished);
     free(subscription);
 }
 

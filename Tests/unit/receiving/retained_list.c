@@ -50,3 +50,39 @@ TEST(values_of_names_without_the_prefix_are_not_listed) {
     CHECK_EQUAL(sub->listed_count, 1);
     CHECK_EQUAL(sub->listed[0].position, 0);
 }
+
+// A reader that lists the values of all names while the post at position 1 is unfinished.
+static tidings_observer *o;
+static tidings__subscription *sub;
+static tidings_delivery d;
+static uint32_t a;
+
+static void list_beside_an_unfinished_post(void) {
+    o = fresh_reader();
+    o->center->segment.writable = true;
+    a = joined(o->center, "a", false, TIDINGS__TO_RETAIN);
+    retain(o, 0, a, 3);
+    unit_claim(&o->center->segment, 1, UNIT_OWNER);
+    retain(o, 2, joined(o->center, "b", false, TIDINGS__TO_RETAIN), 4);
+    o->center->segment.writable = false;
+    sub = added(o, NULL, TIDINGS_ADD_RETAINED);
+    CHECK_EQUAL(sub->listed_count, 2);
+    CHECK_EQUAL(sub->unfinished_count, 1);
+}
+
+TEST(a_reader_receives_the_listed_value_if_the_post_stays_unfinished) {
+    list_beside_an_unfinished_post();
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(d.sequence, 0);
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(d.sequence, 2);
+}
+
+TEST(a_reader_receives_the_newer_value_whose_post_was_unfinished_and_not_the_older) {
+    list_beside_an_unfinished_post();
+    retain(o, 1, a, 5);
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(d.sequence, 1);
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(d.sequence, 2);
+}
