@@ -74,6 +74,7 @@ bool tidings__announcement_end(tidings_center *center, const tidings__guard *gua
     }
     report = tidings__acquire(&s->presence[own].report);
     ended = tidings__ended_alone(own, report);
+    tells = TIDINGS__TELLS_NS;
     if (tidings__has_place(center)) (void)tidings__calls_settle(center, &ended, &tells);
     if (tidings__report_state(report) != TIDINGS__PRESENCE_LEFT) return false;
     tidings__will_free(s, own, report);
@@ -277,12 +278,13 @@ static void describe(tidings_center *center, const char *role, size_t role_lengt
 }
 
 // Reports an earlier participant at this index, which is dead: its entry is needed.
-static int report_earlier(tidings_center *center, uint64_t deadline, tidings__report_budget *budget) {
+static int report_earlier(tidings_center *center, uint64_t deadline, uint64_t tells) {
     int error = -EINPROGRESS;
-    budget->settlements = 1;
+    tidings__report_budget budget = tidings__report_budget_of(&center->segment);
+    budget.tells = tells;
     for (int i = 0; i <= EARLIER_STEPS && error == -EINPROGRESS; i++) {
         if (i > 0) tidings__nap(EARLIER_STEP_NS);
-        error = tidings__report(center, center->participant, i == EARLIER_STEPS, time_left(deadline), budget);
+        error = tidings__report(center, center->participant, i == EARLIER_STEPS, time_left(deadline), &budget);
     }
     if (error != -EINPROGRESS) return error;
     return tidings__fail(EAGAIN,
@@ -382,7 +384,7 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     if (error) return error;
     tidings__report_budget budget = tidings__report_budget_of(s);
     tidings__report_all(center, &budget);
-    if (own < tidings__presence_end(s) && (error = report_earlier(center, deadline, &budget)) != 0) return error;
+    if (own < tidings__presence_end(s) && (error = report_earlier(center, deadline, budget.tells)) != 0) return error;
     tidings__guard *guard = calloc(1, sizeof *guard);
     if (!guard) return tidings__fail(ENOMEM, "can't announce a participant in center \"%s\": no memory", s->name);
     guard->fork_epoch = tidings__thread_self()->fork_epoch;

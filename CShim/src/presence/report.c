@@ -242,7 +242,7 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
         budget->settlements--;
         tidings__ended ended = tidings__ended_alone(index, report);
         const int unsettled = tidings__calls_settle(center, &ended, &budget->tells);
-        // If the time was not enough: the calls are settled, and the next settlement tells of those that are left.
+        // If the time was not enough, the calls are settled, but some servers are not told.
         if (unsettled && unsettled != -EINPROGRESS) return unsettled;
         budget->settled_index = index;
         budget->settled = report;
@@ -319,6 +319,15 @@ static bool report_in_time(tidings_center *center, uint32_t index, tidings__repo
     return budget->posts > 0;
 }
 
+static bool a_guard_lives(tidings__segment *s) {
+    const uint32_t end = tidings__presence_end(s);
+    for (uint32_t i = 0; i < end; i++)
+        if (tidings__presence_alive_in(tidings__report_state(tidings__acquire(&s->presence[i].report))) &&
+            !tidings__presence_dead(s, i))
+            return true;
+    return false;
+}
+
 // Reports deaths among `count` participants from `first` on, in turn from index `from` on. False: the time is over.
 static bool report_some(tidings_center *center, uint32_t first, uint32_t count, uint32_t from,
                         tidings__report_budget *budget) {
@@ -339,9 +348,10 @@ static bool report_some(tidings_center *center, uint32_t first, uint32_t count, 
         }
     }
     if (!found) return true;
-    // If a post fails, a guard or a later call settles and reports them.
+    // If a post fails, a guard or a later call settles and reports them. If the time was not enough for all servers, a
+    // guard tells the others, unless there is none.
     const int error = tidings__calls_settle(center, &ended, &budget->tells);
-    if (error && error != -EINPROGRESS) return true;
+    if (error == -EINPROGRESS ? a_guard_lives(s) : error != 0) return true;
     for (uint32_t n = 0; n < count; n++) {
         const uint32_t i = (from + n) % count;
         if (!ended.reports[i]) continue;

@@ -29,7 +29,7 @@ static bool note(list *l, uint32_t entry, uint64_t position) {
 
 // How many unfinished posts are remembered: the first ones. The observer has waited for them, so each is of a poster
 // that has stood still for 100 ms. A peer may have written any number.
-#define UNFINISHED_MOST 256u
+#define UNFINISHED_MOST 32u
 
 static bool note_unfinished(list *l, uint64_t position) {
     if (l->unfinished_count == UNFINISHED_MOST) return true;
@@ -196,27 +196,40 @@ static int deliver(tidings_observer *o, tidings__subscription *sub, uint32_t ent
 }
 
 // The position of the value that is delivered in place of the one listed: a newer one before `since`, if its post was
-// unfinished when the list was made. It may have been evicted since.
+// unfinished when the list was made. Reads the ring first, then the entry: what is evicted in between is in the entry.
 static uint64_t newest_of(const tidings_observer *o, const tidings__subscription *sub,
                           const tidings__listed_value *value) {
     tidings__segment *s = &o->center->segment;
     uint64_t newest = value->position, at;
-    uint32_t chunk;
     if (sub->unfinished_count == 0) return newest;
+    for (uint32_t i = 0; i < sub->unfinished_count; i++) {
+        at = sub->unfinished[i];
+        if ((int64_t)(at - newest) <= 0 || tidings__slot_status(s, at) != TIDINGS__VALID) continue;
+        const uint64_t route = tidings__route(tidings__cell_at(s, at));
+        if (tidings__route_name(route) == value->entry && tidings__route_flags(route) & TIDINGS__RECORD_RETAIN &&
+            tidings__slot_valid_after_copy(s, at))
+            newest = at;
+    }
+    uint32_t chunk;
     tidings__name *entry = tidings__name_at(s, value->entry);
     if (entry && tidings__retained_in(s, tidings__acquire(&entry->retained), &at, &chunk) &&
         (int64_t)(at - newest) > 0 && (int64_t)(sub->since - at) > 0)
         newest = at;
-    for (uint32_t i = sub->unfinished_count; i > 0; i--) {
-        at = sub->unfinished[i - 1];
-        if ((int64_t)(at - newest) <= 0) break;
-        if (tidings__slot_status(s, at) != TIDINGS__VALID) continue;
-        const uint64_t route = tidings__route(tidings__cell_at(s, at));
-        if (tidings__route_name(route) == value->entry && tidings__route_flags(route) & TIDINGS__RECORD_RETAIN &&
-            tidings__slot_valid_after_copy(s, at))
-            return at;
-    }
     return newest;
+}
+
+// Delivers a listed value, or the newer one that has taken its place, perhaps meanwhile.
+static int deliver_listed(tidings_observer *o, tidings__subscription *sub, const tidings__listed_value *value,
+                          tidings_delivery *d) {
+    uint64_t at = newest_of(o, sub, value);
+    for (uint32_t tries = 0; tries <= sub->unfinished_count; tries++) {
+        const int result = deliver(o, sub, value->entry, at, at + 1, d);
+        if (result != TIDINGS__NOTHING) return result;
+        const uint64_t later = newest_of(o, sub, value);
+        if ((int64_t)(later - at) <= 0) break;
+        at = later;
+    }
+    return TIDINGS__NOTHING;
 }
 
 int tidings__values_deliver(tidings_observer *o, const tidings__table *t, tidings_delivery *d) {
@@ -225,9 +238,7 @@ int tidings__values_deliver(tidings_observer *o, const tidings__table *t, tiding
         if (!tidings__relaxed(&sub->retained)) continue;
         // If the value was replaced since it was listed, the newer one is delivered as it was posted.
         while (sub->listed_next < sub->listed_count) {
-            const tidings__listed_value *value = &sub->listed[sub->listed_next++];
-            const uint64_t at = newest_of(o, sub, value);
-            const int result = deliver(o, sub, value->entry, at, at + 1, d);
+            const int result = deliver_listed(o, sub, &sub->listed[sub->listed_next++], d);
             if (result != TIDINGS__NOTHING) return result;
         }
         tidings__set_relaxed(&sub->retained, false);

@@ -1,4 +1,5 @@
 #include "observing.h"
+#include "retained/retained.h"
 
 // A retained record of this entry, without a payload that is in a chunk.
 static void retain(tidings_observer *o, uint64_t position, uint32_t entry, uint32_t chunk) {
@@ -81,6 +82,19 @@ TEST(a_reader_receives_the_listed_value_if_the_post_stays_unfinished) {
 TEST(a_reader_receives_the_newer_value_whose_post_was_unfinished_and_not_the_older) {
     list_beside_an_unfinished_post();
     retain(o, 1, a, 5);
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(d.sequence, 1);
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(d.sequence, 2);
+}
+
+TEST(a_reader_receives_the_newer_value_also_if_it_was_evicted) {
+    list_beside_an_unfinished_post();
+    tidings__segment *s = &o->center->segment;
+    retain(o, 1, a, 5);
+    tidings__retained_promote(s, 0);
+    tidings__retained_promote(s, 1);
+    unit_evict_to(s, 2);
     CHECK_EQUAL(next_of(o, &d), 0);
     CHECK_EQUAL(d.sequence, 1);
     CHECK_EQUAL(next_of(o, &d), 0);
