@@ -38,19 +38,6 @@ TEST(a_history_lists_the_records_of_its_name_from_the_cursor_on) {
     CHECK_EQUAL(sub->history[1], 3);
 }
 
-TEST(a_history_copies_no_payload_of_another_name) {
-    tidings_observer *o = fresh_observer();
-    tidings_publisher *b;
-    CHECK_EQUAL(tidings_publisher_open(o->center, "b", 1, NULL, 0, &b), 0);
-    static const uint8_t large[1000];
-    CHECK_EQUAL(tidings_post(b, large, sizeof large, NULL, NULL), 0);
-    tidings_publisher_close(b);
-    CHECK_EQUAL(tidings_observer_seek(o, 0), 0);
-    const size_t before = o->capacity;
-    CHECK_EQUAL(added(o, "a", TIDINGS_ADD_HISTORY)->history_count, 0);
-    CHECK_EQUAL(o->capacity, before);
-}
-
 TEST(a_history_lists_records_whose_entry_was_taken_out) {
     tidings_observer *o = fresh_observer();
     tidings__segment *s = &o->center->segment;
