@@ -489,18 +489,24 @@ static void of_reports(void) {
     atomic_store(&s->header->presence_used.word, s->shape.participants);
 }
 
+// The name of SERVICE, which an observer observes.
+static uint32_t service_entry(uint64_t *generation) {
+    tidings__key key;
+    tidings__key_make(&key, TIDINGS_REQUESTS_PREFIX SERVICE, strlen(TIDINGS_REQUESTS_PREFIX SERVICE), NULL, 0);
+    const uint32_t entry = tidings__name_find_now(&center->segment, &key, generation);
+    CHECK(entry != TIDINGS__NAME_NONE, "no name");
+    return entry;
+}
+
 // All calls are in use, of dead callers and dead servers: each is settled, and looks for a server among as many dead
 // ones as there can be.
 static void of_calls(void) {
     of_reports();
     fill_dead();
     tidings__segment *s = &center->segment;
-    tidings_observer *observer = observer_of(center, TIDINGS_REQUESTS_PREFIX SERVICE);
-    tidings__key key;
+    CHECK(observer_of(center, TIDINGS_REQUESTS_PREFIX SERVICE), "no observer");
     uint64_t generation;
-    tidings__key_make(&key, TIDINGS_REQUESTS_PREFIX SERVICE, strlen(TIDINGS_REQUESTS_PREFIX SERVICE), NULL, 0);
-    const uint32_t entry = tidings__name_find_now(s, &key, &generation);
-    CHECK(observer && entry != TIDINGS__NAME_NONE, "no name");
+    const uint32_t entry = service_entry(&generation);
     for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) atomic_store(&s->names[entry].members[word], UINT64_MAX);
     for (uint32_t i = 0; i < s->shape.observers; i++) atomic_store(&s->observers[i].serves, 1);
     OK(tidings__back_calls(s, s->geometry.call_count));
@@ -582,11 +588,8 @@ static void of_calls_with_large_texts(void) {
     tidings__segment *s = &center->segment;
     // Without a server that lives, the calls would end before the first look at them.
     server_that_stays();
-    tidings__key key;
     uint64_t generation;
-    tidings__key_make(&key, TIDINGS_REQUESTS_PREFIX SERVICE, strlen(TIDINGS_REQUESTS_PREFIX SERVICE), NULL, 0);
-    const uint32_t entry = tidings__name_find_now(s, &key, &generation);
-    CHECK(entry != TIDINGS__NAME_NONE, "no name");
+    const uint32_t entry = service_entry(&generation);
     const size_t size = s->shape.maximum_payload;
     uint8_t *large = calloc(1, size);
     OK(tidings_post(publisher_of(center, NAME), large, size, NULL, NULL));

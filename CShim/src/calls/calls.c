@@ -215,8 +215,7 @@ static void tell(tidings_center *center, told *t, uint32_t server, uint64_t name
     }
     const uint64_t begun = tidings__thread_ns();
     const int error = tidings__call_announce(center, name, TIDINGS__TICKET_SEARCH);
-    const uint64_t took = tidings__thread_ns() - begun;
-    if (*t->left != TIDINGS__TELLS_ALL) *t->left -= took < *t->left ? took : *t->left;
+    tidings__spend(t->left, begun);
     // A name that has a server has an entry. So without room for an entry, there is no server to tell.
     if (error && error != -ENOSPC && error != -EBADMSG) t->error = error;
 }

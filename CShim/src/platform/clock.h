@@ -11,6 +11,12 @@ uint64_t tidings__realtime_ns(void);
 uint64_t tidings__monotonic_ns(void);
 uint64_t tidings__thread_ns(void);  // processor time of the calling thread
 
+// Takes the calling thread's processor time since `begun` (of `tidings__thread_ns`) from what is left, down to 0.
+static inline void tidings__spend(uint64_t *left, uint64_t begun) {
+    const uint64_t took = tidings__thread_ns() - begun;
+    *left -= took < *left ? took : *left;
+}
+
 // For `tidings__stamp`: reads the exact time, because the kernel's tick is a new one.
 void tidings__stamp_tick(tidings__thread *thread, uint64_t tick);
 // CLOCK_REALTIME for a post, in nanoseconds. It is exact for a thread's first post in a kernel tick (1 to 4 ms); the

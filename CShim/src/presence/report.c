@@ -314,8 +314,7 @@ bool tidings__may_report(const tidings_center *center) {
 static bool report_in_time(tidings_center *center, uint32_t index, tidings__report_budget *budget) {
     const uint64_t begun = tidings__thread_ns();
     (void)tidings__report(center, index, false, 0, budget);
-    const uint64_t took = tidings__thread_ns() - begun;
-    budget->posts -= took < budget->posts ? took : budget->posts;
+    tidings__spend(&budget->posts, begun);
     return budget->posts > 0;
 }
 

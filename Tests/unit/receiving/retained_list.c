@@ -71,21 +71,22 @@ static void list_beside_an_unfinished_post(void) {
     CHECK_EQUAL(sub->unfinished_count, 1);
 }
 
+static void receives(uint64_t position) {
+    CHECK_EQUAL(next_of(o, &d), 0);
+    CHECK_EQUAL(d.sequence, position);
+}
+
 TEST(a_reader_receives_the_listed_value_if_the_post_stays_unfinished) {
     list_beside_an_unfinished_post();
-    CHECK_EQUAL(next_of(o, &d), 0);
-    CHECK_EQUAL(d.sequence, 0);
-    CHECK_EQUAL(next_of(o, &d), 0);
-    CHECK_EQUAL(d.sequence, 2);
+    receives(0);
+    receives(2);
 }
 
 TEST(a_reader_receives_the_newer_value_whose_post_was_unfinished_and_not_the_older) {
     list_beside_an_unfinished_post();
     retain(o, 1, a, 5);
-    CHECK_EQUAL(next_of(o, &d), 0);
-    CHECK_EQUAL(d.sequence, 1);
-    CHECK_EQUAL(next_of(o, &d), 0);
-    CHECK_EQUAL(d.sequence, 2);
+    receives(1);
+    receives(2);
 }
 
 TEST(a_reader_receives_the_newer_value_also_if_it_was_evicted) {
@@ -95,8 +96,6 @@ TEST(a_reader_receives_the_newer_value_also_if_it_was_evicted) {
     tidings__retained_promote(s, 0);
     tidings__retained_promote(s, 1);
     unit_evict_to(s, 2);
-    CHECK_EQUAL(next_of(o, &d), 0);
-    CHECK_EQUAL(d.sequence, 1);
-    CHECK_EQUAL(next_of(o, &d), 0);
-    CHECK_EQUAL(d.sequence, 2);
+    receives(1);
+    receives(2);
 }
