@@ -253,6 +253,9 @@
                     } else {
                         due = min(due ?? .max, lane.connectedAt + Self.unanswered)
                     }
+                } else if peer != nil, lane.isUp {
+                    // A trouble that has passed, as of a third relay with the link's name.
+                    lane.problem = nil
                 }
                 let phase = Self.phase(lane, peer)
                 if phases[lane.number] != phase || troubles[lane.number] != lane.problem {

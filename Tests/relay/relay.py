@@ -21,6 +21,7 @@ requests   Programs call servers of another machine: replies, failures, parts, l
            the call as the local interface says. Servers of the own center go first.
 limit      A link takes payloads up to a size. A larger notification is counted as lost, a larger value does not pass,
            and a larger request is refused.
+rate       A link takes so many notifications a second, and loses none.
 loops      A request that came by a link goes to no other one.
 presence   Participants of another machine join, leave and die. A short interruption ends none; those of a relay that
            stands still, or of the own one that is killed, are gone.
@@ -233,6 +234,10 @@ def scene_origin():
     expect(poster.wait() == 0, "the post failed")
     line = json.loads(observer.says("hello"))
     expect(line["payload"] == {"n": 1} and line["subject"] == "s", line)
+    origin = line["origin"]
+    expect(origin["center"] == "a" and origin["host"] == socket.gethostname(), line)
+    expect(origin["pid"] == poster.pid and origin["uid"] == os.getuid(), line, "posted by", poster.pid)
+    expect(line["pid"] == b.relay.process.pid, line)
     command("state", "set", "--center", "a", "com.example.both", "null", check=False)
     command("state", "clear", "--center", "a", "com.example.only.b")
     a.post("com.example.end")
@@ -240,6 +245,7 @@ def scene_origin():
     expect(b.state("com.example.only.b") == "", "a value that was cleared before the end", b.state("com.example.only.b"))
     expect(own == 0, "a relayed notification has no origin", own)
     expect(found["com.example.hello"]["received"] == 1, found)
+    expect(found["com.example.hello"]["origin"] == origin["incarnation"], found, line)
     origins = json.loads(b.state("tidings.relay.origins"))
     expect([origin["center"] for origin in origins] == ["b", "a"], origins)
     expect(f"{origins[1]['incarnation']:x}" == found["com.example.hello"]["origin"], origins, found)
@@ -563,6 +569,23 @@ def scene_limit():
     expect(account["received"] == 2 and account["lost"] == 1, account)
 
 
+def scene_rate():
+    a, b = Site("a"), Site("b")
+    server = Server()
+    a.link(server)
+    b.link(server, "--rate", "1000")
+    a.connected(b)
+    b.connected(a)
+    checker = b.checker(1)
+    begin = time.monotonic()
+    a.post("com.example.a", 5000)
+    a.post("com.example.end")
+    balanced(checker, {"com.example.a": 5000})
+    # The first second's share is there at once, and a last frame may go beyond a share. Nothing bounds it from above.
+    seconds = time.monotonic() - begin
+    expect(seconds > 2, f"5000 notifications have passed within {seconds:.1f} s")
+
+
 def scene_loops():
     server = Server()
     a, b, c = sites = [Site(name) for name in "abc"]
@@ -812,7 +835,7 @@ def scene_bad():
     c = Site("c")
     c.link(late)
     a.relay.says("center c on .* uses this link name, too")
-    # A link to itself: two relays can't have one center, so one relay has two links of ... one name at two servers.
+    wait_until(lambda: "uses this link name, too" in command("doctor").stdout)
     # Credentials that the server refuses, and a file that is none.
     locked = Server("--user", "u", "--pass", "p")
     d = Site("d")
@@ -834,6 +857,8 @@ def scene_bad():
     command("remove", "c", "--force")
     c.relay.says('center "c" was removed')
     expect(c.relay.process.wait() == 1, "a relay went on without its center")
+    # The trouble that it made is forgotten after 10 s.
+    wait_until(lambda: "uses this link name, too" not in command("doctor").stdout)
 
 
 class FakeServer:
