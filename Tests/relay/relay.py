@@ -173,7 +173,8 @@ def accounts(checker):
     expect(checker.wait() == 0, "the checker failed")
     result = {}
     for line in lines[:-1]:
-        incarnation, name, *numbers = line.split()
+        name, *numbers = line.rsplit(" ", 8)
+        incarnation, name = name.split(" ", 1)
         keys = ("received", "first", "last", "lost", "base", "count", "twice", "wrong")
         result[name] = dict(zip(keys, map(int, numbers)), origin=incarnation)
     own, missed = int(lines[-1].split()[1]), int(lines[-1].split()[3])
@@ -229,6 +230,10 @@ def scene_origin():
     expect(b.state("com.other.value") == "", "a value of a name that does not pass has passed")
     observer = program("observe", "--center", "b", "com.example.*", "--format", "json")
     observer.says("observing")
+    remote = program("observe", "--center", "b", "com.example.*", "--origin", "remote", "--format", "json")
+    local = program("observe", "--center", "b", "com.example.*", "--origin", "local", "--format", "json")
+    remote.says("observing")
+    local.says("observing")
     checker = b.checker(1)
     poster = subprocess.Popen([tidings, "post", "--center", "a", "com.example.hello", "--subject", "s", "--json", '{"n": 1}'])
     expect(poster.wait() == 0, "the post failed")
@@ -238,12 +243,22 @@ def scene_origin():
     expect(origin["center"] == "a" and origin["host"] == socket.gethostname(), line)
     expect(origin["pid"] == poster.pid and origin["uid"] == os.getuid(), line, "posted by", poster.pid)
     expect(line["pid"] == b.relay.process.pid, line)
+    # A name that a subject of NATS could not have.
+    odd = "com.example.odd .> * \u00e9"
+    command("post", "--center", "a", odd)
+    command("post", "--center", "b", "com.example.local")
+    expect(json.loads(remote.says("hello"))["origin"]["center"] == "a", "a remote one")
+    expect(json.loads(remote.says("odd"))["name"] == odd, "an odd name")
+    line = {"name": ""}
+    while line["name"] != "com.example.local":
+        line = json.loads(local.says("{"))
+        expect("origin" not in line, "a remote one", line)
     command("state", "set", "--center", "a", "com.example.both", "null", check=False)
     command("state", "clear", "--center", "a", "com.example.only.b")
     a.post("com.example.end")
     found, own, _ = accounts(checker)
     expect(b.state("com.example.only.b") == "", "a value that was cleared before the end", b.state("com.example.only.b"))
-    expect(own == 0, "a relayed notification has no origin", own)
+    expect(own == 1, "a relayed notification has no origin", own)
     expect(found["com.example.hello"]["received"] == 1, found)
     expect(found["com.example.hello"]["origin"] == origin["incarnation"], found, line)
     origins = json.loads(b.state("tidings.relay.origins"))

@@ -6,7 +6,8 @@
 COMMAND is `tidings` with the trait Relay, TRANSPORTS the program LinkTransports (Tests/link), both optimized. For each
 transport: the median time from a post here to its arrival at an observer there (64 bytes, 300 µs apart, so that all
 threads sleep), beside half of the library's round trip, and beside a post to an observer of the same center, which no
-relay observes; and a stream, beside the library's own. Taken by turns, three times; the middle of three is printed.
+relay observes; and a stream, beside the library's own. Taken by turns, three times; the middle of three is printed. Then what a
+relay adds to the processor time of a local post, in a stream: the median of 21.
 """
 import json
 import os
@@ -16,10 +17,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SERVER = shutil.which("nats-server") or "/usr/sbin/nats-server"
 STREAM = 250000
+COSTS = 21
 
 
 def main():
@@ -73,11 +76,31 @@ def measure(kind, command, transports, work, shared, host, started):
         if any(relay.poll() is not None for relay in relays):
             sys.exit("a relay ended: " + (work / f"{kind}0.log").read_text() + (work / f"{kind}1.log").read_text())
 
+    def stamp(center, name, count, pause=0):
+        return int(subprocess.run([host, "stamp", center, name, str(count), str(pause)], env=environments[0], check=True,
+                                  stdout=subprocess.PIPE, text=True).stdout) / 1000
+
+    def cost():
+        """The processor time of a post: alone, with an awake observer, with a relay that does not send it, and that does."""
+        rows = [[], [], [], []]
+        for center in "alone", "watched":
+            subprocess.run([host, "create", center, "262144"], env=environments[0], check=True)
+        watcher = subprocess.Popen([host, "watch", "watched"], env=environments[0])
+        started.append(watcher)
+        for _ in range(COSTS):
+            for row, (center, name) in zip(rows, [("alone", "f.c"), ("watched", "f.c"), ("player", "g.c"), ("player", "f.c")]):
+                row.append(stamp(center, name, 50000))
+                time.sleep(0.2)  # the others catch up, so that they do not slow the next row
+        watcher.kill()
+        alone, *others = (sorted(row)[COSTS // 2] for row in rows)
+        return f"post {alone:.0f} ns; with an awake observer, a relay of other names, a relay of the name: " + ", ".join(
+            f"{other / alone:.2f} ×" for other in others)
+
     def run(count, pause, name="f.a", side=1):
         taker = subprocess.Popen([host, "time", "player", name, str(count)], env=environments[side],
                                  stdout=subprocess.PIPE, text=True)
         taker.stdout.readline()
-        subprocess.run([host, "stamp", "player", name, str(count), str(pause)], env=environments[0], check=True)
+        stamp("player", name, count, pause)
         taken, median, span = map(int, taker.communicate()[0].split())
         return median / 1000, taken / span * 1e9, count - taken
 
@@ -96,6 +119,7 @@ def measure(kind, command, transports, work, shared, host, started):
     latency, local, rate, half, bare = (sorted(values)[1] for values in (latencies, locals_, rates, halves, bares))
     print(f"{kind}: post to arrival {latency:.1f} µs, half of the library's round trip {half:.1f} µs ({latency / half:.2f} ×), "
           f"in one center {local:.1f} µs; stream {rate:.0f} a second, the library's {bare} ({rate / bare:.2f} ×), {lost} missed", flush=True)
+    print(f"{kind}: {cost()}", flush=True)
     for process in relays:
         process.kill()
 
