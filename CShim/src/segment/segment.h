@@ -50,10 +50,12 @@ typedef struct tidings__segment {
     uint32_t lives_apart;
     int writers_file_fd;  // for locks, if there is a writers file and this process may write; -1 otherwise
     uint8_t *writers_file_base;
-    ino_t writers_file;               // inode; 0: there is no writers file
-    uint32_t owner;                   // uid
-    _Atomic uint32_t *chunk_backed;   // private: for each chunk, its first pages that are known to have memory
-    _Atomic uint32_t names_known;     // private: name entries that are known to have memory
+    ino_t writers_file;              // inode; 0: there is no writers file
+    uint32_t owner;                  // uid
+    _Atomic uint32_t *chunk_backed;  // private: for each chunk, its first pages that are known to have memory
+    _Atomic uint32_t names_known;    // private: name entries that are known to have memory
+    // private: `names_backed` + 1, as of when the file last had no memory for an entry; 0: it had each
+    _Atomic uint32_t names_missing;
     _Atomic uint32_t presence_known;  // private: 1: the presence entries are known to have memory
     _Atomic uint32_t holds_known;     // private: 1: the rows of holds are known to have memory
     _Atomic uint32_t calls_known;     // private: calls that are known to have memory
