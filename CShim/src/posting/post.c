@@ -104,13 +104,23 @@ static int begin(tidings_publisher *publisher, tidings__thread *thread, size_t s
     return s->observable ? tidings__publisher_prepare(publisher) : 0;
 }
 
+// How often a post has abandoned its position, and its thread's processor time at the first time.
+typedef struct abandoned {
+    int times;
+    uint64_t since;
+} abandoned;
+
 // A name entry that must exist after the claim is missing: abandons the position, and the caller adds the entry again.
-// In a sound table this rarely happens twice in a row. In a damaged table it would never end, so the count is bounded.
+// In a sound table this rarely happens twice in a row. In a damaged table it would never end, so the count is bounded,
+// and so is the processor time: to add an entry may take a walk along the whole table.
 #define ADDED_ANEW 32
+#define ADDED_ANEW_NS 5000000
 static int give_up(const tidings_center *center, tidings__claim *claim, uint32_t owner, tidings__thread *thread,
-                   int *times) {
+                   abandoned *abandoned) {
     tidings__abandon(claim, owner, thread);
-    if ((*times)++ < ADDED_ANEW) return 0;
+    const uint64_t now = tidings__thread_ns();
+    if (abandoned->times == 0) abandoned->since = now;
+    if (abandoned->times++ < ADDED_ANEW && now - abandoned->since < ADDED_ANEW_NS) return 0;
     return tidings__fail(
         EBADMSG,
         "can't post to center \"%s\": its table of names is damaged, what is added is not found; remove the center",
@@ -176,7 +186,7 @@ typedef struct progress {
     tidings__claim claim;
     uint64_t deadline;
     uint32_t woken, entry;
-    int abandoned;
+    abandoned abandoned;
     resolution before;
 } progress;
 

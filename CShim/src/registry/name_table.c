@@ -161,6 +161,14 @@ typedef struct waiting {
     uint32_t count, entries[SCANS];
 } waiting;
 
+// What is left of the work that all searches of one call may do. A hostile peer can take each entry that a search
+// finds.
+#define SEARCHED_AGAIN 1024u  // entries, beside one walk of a full table
+typedef struct search {
+    uint32_t entries;
+    uint64_t table, ring;  // as of `tidings__name_budget`
+} search;
+
 static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index) {
     tidings__name *entry = &s->names[index];
     uint64_t state = tidings__acquire(&entry->state);
@@ -174,17 +182,16 @@ static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index)
 // One walk of the table searches for a free entry, and takes out entries that no observer needs. A second walk would
 // cost as much again: most of the time goes to loading each entry from memory.
 static bool search_table(tidings__segment *s, uint32_t participant, uint32_t limit, uint64_t oldest, waiting *waiting,
-                         uint32_t *index) {
-    uint64_t budget = tidings__name_budget(s);
+                         search *left, uint32_t *index) {
     uint32_t taken_out = 0;
     uint32_t candidate = tidings__relaxed(&turn);
-    for (uint32_t i = 0; i < limit; i++, candidate++) {
+    for (uint32_t i = 0; i < limit && left->entries > 0; i++, candidate++, left->entries--) {
         if (candidate >= limit || candidate < TIDINGS__NAME_FIRST) candidate = TIDINGS__NAME_FIRST;
         const tidings__name *entry = &s->names[candidate];
         tidings__name_ahead(s, candidate, limit);
         if (STATE(tidings__acquire(&entry->state)) != TIDINGS__NAME_FREE) {
-            if (taken_out == TAKEN_OUT_MOST || budget == 0) continue;
-            if (!tidings__name_take_out(s, participant, candidate, &budget)) continue;
+            if (taken_out == TAKEN_OUT_MOST || left->table == 0) continue;
+            if (!tidings__name_take_out(s, participant, candidate, &left->table)) continue;
             taken_out++;
         }
         // Invariant N5: an entry in quarantine waits.
@@ -199,7 +206,7 @@ static bool search_table(tidings__segment *s, uint32_t participant, uint32_t lim
 }
 
 // Takes a free entry for preparing: a fresh one, or a freed one whose quarantine is over.
-static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index) {
+static int take_entry(tidings__segment *s, uint32_t participant, search *left, uint32_t *index) {
     _Atomic uint64_t *used = &s->header->names_used.word;
     const uint64_t oldest = tidings__oldest(s);
     uint32_t limit = used_entries(s);
@@ -207,7 +214,7 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
     // Fresh entries first, while they have memory. After that the table is searched, and it grows only if the search
     // finds none.
     const bool search_first = limit >= tidings__acquire(&s->header->names_backed.word);
-    bool found = search_first && search_table(s, participant, limit, oldest, &waiting, index);
+    bool found = search_first && search_table(s, participant, limit, oldest, &waiting, left, index);
     for (uint32_t steps = limit; !found && steps < s->shape.names && limit < s->shape.names; steps++) {
         const int error = tidings__back_names(s, limit + 1);
         if (error) return error;
@@ -222,13 +229,12 @@ static int take_entry(tidings__segment *s, uint32_t participant, uint32_t *index
         }
         limit = used_entries(s);
     }
-    if (!found && !search_first) found = search_table(s, participant, limit, oldest, &waiting, index);
+    if (!found && !search_first) found = search_table(s, participant, limit, oldest, &waiting, left, index);
     // Only if there is no other free entry, searches the ring for records that carry the numbers of entries in
     // quarantine.
-    uint64_t budget = tidings__name_budget(s);
-    for (uint32_t i = 0; !found && i < waiting.count && budget >= s->shape.slots; i++) {
+    for (uint32_t i = 0; !found && i < waiting.count && left->ring >= s->shape.slots; i++) {
         *index = waiting.entries[i];
-        budget -= s->shape.slots;
+        left->ring -= s->shape.slots;
         found = no_eviction_knows(s, &s->names[*index]) && !tidings__ring_may_hold(s, *index, false) &&
                 take_free(s, participant, *index);
     }
@@ -317,6 +323,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
     int error = 0;
     // Each failed round means that another thread changed the chain. The bounds are for a hostile peer.
     int taken = 0;
+    search left = {s->shape.names + SEARCHED_AGAIN, tidings__name_budget(s), tidings__name_budget(s)};
     bool shortened = false;
     for (int round = 0; round < 1000 && taken < 8; round++) {
         uint64_t head = tidings__acquire(bucket);
@@ -339,7 +346,7 @@ int tidings__name_join(tidings__segment *s, uint32_t participant, const tidings_
             goto done;
         }
         if (mine == TIDINGS__NAME_NONE) {
-            error = take_entry(s, participant, &mine);
+            error = take_entry(s, participant, &left, &mine);
             if (error) return error;
             taken++;
             tidings__name *entry = &s->names[mine];
