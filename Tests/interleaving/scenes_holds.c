@@ -82,7 +82,8 @@ static void post_held(const char *name, const tidings_post_options *options) {
 static void take_and_write(void *argument) {
     tidings_center *center = argument;
     uint32_t holder;
-    if (tidings__evict_to(center, held_position + 1, &holder) != 0) machine_violation("%s", tidings_last_error());
+    if (tidings__evict_to(center, held_position + 1, &(tidings__effort){0}, &holder) != 0)
+        machine_violation("%s", tidings_last_error());
     tidings_reservation reservations[2];
     uint32_t count = 0;
     // More may be held, or have values.
@@ -126,7 +127,8 @@ void a_dropped_value_beside_a_late_hand(void) {
     post_held("n", &retained);
     if (board_send(publisher(director, "n"), "n", 320, &retained) != 0) machine_violation("%s", tidings_last_error());
     uint32_t holder;
-    if (tidings__evict_to(director, held_position + 2, &holder) != 0) machine_violation("%s", tidings_last_error());
+    if (tidings__evict_to(director, held_position + 2, &(tidings__effort){0}, &holder) != 0)
+        machine_violation("%s", tidings_last_error());
     add_holder("holder X");
     add_taker("poster A");
     tidings_center *late = handle();

@@ -7,7 +7,7 @@ uint64_t claim_by(tidings_center *center, uint64_t owner) {
     tidings__segment *s = &center->segment;
     const uint64_t position = tidings__frontier(s, tidings__oldest(s));
     uint32_t holder;
-    OK(tidings__make_room(center, position, &holder));
+    OK(tidings__make_room(center, position, &(tidings__effort){0}, &holder));
     tidings__cell *cell = tidings__cell_at(s, position);
     const uint64_t phase = ~tidings__relaxed(&cell->commit) & 1;
     tidings__set_release(&cell->claim, tidings__lap_at(s, position) << TIDINGS__W_LAP_SHIFT | phase << 32 | owner);

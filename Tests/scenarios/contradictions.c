@@ -209,7 +209,7 @@ void lossless_observers_without_a_process_are_checked_once_a_range(void) {
     }
     for (uint32_t i = 0; i < TIDINGS__MAP_WORDS; i++) atomic_store(&s->header->lossless[i], UINT64_MAX);
     uint32_t holder;
-    ENDS(tidings__evict_to(center, tidings__frontier(s, 0), &holder));
+    ENDS(tidings__evict_to(center, tidings__frontier(s, 0), &(tidings__effort){0}, &holder));
     CHECK(tidings__oldest(s) >= slots, "evicted to %lu", (unsigned long)tidings__oldest(s));
 }
 

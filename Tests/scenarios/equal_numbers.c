@@ -47,7 +47,7 @@ void a_death_elsewhere_leaves_an_equal_numbers_claim_alone(void) {
         tidings__claim claim;
         const tidings__claimant by = {s, thread, &hint, owner, true};
         while (tidings__claim_next(&by, &(uint32_t){0}, &claim) != 0)
-            OK(tidings__make_room(center, hint, &(uint32_t){0}));
+            OK(tidings__make_room(center, hint, &(tidings__effort){0}, &(uint32_t){0}));
         const uint64_t ours = atomic_load(&claim.cell->claim);
         kill_and_reap(elsewhere);
         CHECK(atomic_load(&claim.cell->claim) == ours,

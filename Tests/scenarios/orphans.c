@@ -19,7 +19,7 @@ static uint64_t claims_as_foreign(tidings_center *own) {
     tidings__claim claim;
     const tidings__claimant by = {&own->segment, NULL, &hint, (uint32_t)TIDINGS__W_FOREIGN | own->participant, true};
     while (tidings__claim_next(&by, &(uint32_t){0}, &claim) != 0) {
-        const int result = tidings__make_room(own, hint, &(uint32_t){0});
+        const int result = tidings__make_room(own, hint, &(tidings__effort){0}, &(uint32_t){0});
         CHECK(result == 0 || result == -EAGAIN, "%d", result);
     }
     return claim.position;

@@ -274,7 +274,7 @@ void a_retained_value_lies_between_the_first_position_and_the_frontier(void) {
     is_no_value(center, frontier);
     // Eviction moves on, and leaves room in the ring.
     uint32_t holder;
-    OK(tidings__evict_to(center, frontier, &holder));
+    OK(tidings__evict_to(center, frontier, &(tidings__effort){0}, &holder));
     is_no_value(center, frontier);
     is_no_value(center, frontier + 200);
 }

@@ -310,7 +310,7 @@ void killed_anywhere_while_revoking(void) {
         const pid_t pid = start_traced(revokes);
         const uint64_t position = statistics_of(center).posted;
         uint32_t holder;
-        OK(tidings__make_room(center, position, &holder));
+        OK(tidings__make_room(center, position, &(tidings__effort){0}, &holder));
         tidings__cell *cell = tidings__cell_at(s, position);
         tidings__set_release(&cell->claim, tidings__lap_at(s, position) << TIDINGS__W_LAP_SHIFT |
                                                (~tidings__relaxed(&cell->commit) & 1) << 32 | TIDINGS__W_FOREIGN | 77);

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "platform/thread.h"
-#include "registry/name_table.h"
+#include "registry/prefixes.h"
 #include "ring/chunk.h"
 #include "ring/claim.h"
 #include "ring/record.h"
@@ -39,6 +39,8 @@ struct tidings_center {
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
     tidings__chunk_turns chunk_turns;
+    _Atomic uint32_t order_taken;  // 1: a thread that evicts uses `order`
+    tidings__prefix_order order;
     _Atomic uint32_t holding;  // a bit for each entry of this participant's row of holds that is in use
 
     // In an observable center: up to where this process has seen all positions decided, and since when it has found

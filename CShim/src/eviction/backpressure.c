@@ -36,7 +36,7 @@ static int held_by(const tidings_center *center, uint32_t owner, int error, cons
 
 #define PASSED_MOST 64u
 
-int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline, uint32_t *passed) {
+int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadline, tidings__effort *effort) {
     tidings__segment *s = &center->segment;
     tidings__observer_entry *entry = &s->observers[holder];
     uint32_t owner = tidings__acquire(&entry->owner);
@@ -48,13 +48,13 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
 #endif
     // One walk along all names reclaims all dead participants, once a post. A participant that dies later is declared
     // dead here, and the next post reclaims it.
-    if (died && *passed == 0) (void)tidings__reclaim_dead(center);
+    if (died && effort->passed == 0) (void)tidings__reclaim_dead(center);
     // An observer that closes clears its lossless bit before it gives up its entry.
     const bool gone = !(tidings__acquire(&s->header->lossless[holder / 64]) >> holder % 64 & 1) ||
                       !tidings__observer_alive(s, holder);
     // A hostile peer can create dead observers as fast as a post finds them. The walk above has reclaimed all earlier
     // ones. So a post retries for at most PASSED_MOST of them, and for none after its deadline.
-    if (gone && (*passed)++ < PASSED_MOST &&
+    if (gone && effort->passed++ < PASSED_MOST &&
         (deadline == 0 || deadline == UINT64_MAX || tidings__monotonic_ns() < deadline))
         return 0;
     if (tidings__end_known(center)) return tidings__end_fail(center, "post to");
@@ -63,6 +63,8 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     // Checked before the cursor: a cursor that moves back and forth must not hold the post beyond its deadline.
     if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline)
         return held_by(center, owner, ETIMEDOUT, "stayed a whole ring behind for the whole timeout; let it catch up");
+    // The bounds are for a post that does not wait.
+    effort->length = effort->wasted = effort->rounds = 0;
     uint64_t cursor = tidings__acquire(&entry->cursor);
     // The cursor usually moves within a microsecond, so poll it before sleeping. Not on a single processor, which the
     // observer needs for its progress.

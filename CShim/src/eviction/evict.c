@@ -88,44 +88,39 @@ static int cannot_read(const tidings__segment *s) {
                          s->name);
 }
 
-#define AT_ONCE 32u  // prefixes per pass, one bit each
-
 #define FINISHED 1  // another thread finished this range
 
-// Counts the records of the range for each observed prefix. No record says which prefixes its name has, so each prefix
-// is compared with the name. Only eviction counts them, once per range. Returns 0, FINISHED or an error.
-static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__prefix_walk walk, uint64_t ev,
+// Counts the records of the range for each prefix. No record says which prefixes its name has, so the name is looked up
+// in the order of the prefixes. Only eviction counts them, once per range. Returns 0, FINISHED or an error.
+static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__prefix_order *order, uint64_t ev,
                                                     uint64_t start, uint64_t end) {
-    for (;;) {
-        uint32_t entries[AT_ONCE], counts[AT_ONCE] = {0}, used = 0, entry;
-        while (used < AT_ONCE && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE)
-            entries[used++] = entry;
-        if (used == 0) return 0;
-        uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // consecutive records often have the same name
-        for (uint64_t position = start; position < end; position++) {
-            if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
-            const uint32_t name = tidings__route_name(tidings__route(tidings__cell_at(s, position)));
-            if (name == TIDINGS__NAME_NONE || name != last) {
-                _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
-                uint32_t length;
-                const _Atomic uint64_t *text = tidings__record_name(s, position, copy, &length);
-                if (!text && length == TIDINGS__NAME_UNREADABLE)
-                    return tidings__acquire(&s->header->eviction.word) != ev ? FINISHED : cannot_read(s);
-                fitting = 0;
-                for (uint32_t i = 0; text && i < used; i++)
-                    fitting |= (uint32_t)tidings__prefix_fits(&s->names[entries[i]], text, length) << i;
-            }
-            last = name;
-            for (uint32_t left = fitting; left; left &= left - 1) counts[__builtin_ctz(left)]++;
+    tidings__prefix_order_clear(order);
+    uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // consecutive records often have the same name
+    for (uint64_t position = start; position < end; position++) {
+        if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
+        const uint32_t name = tidings__route_name(tidings__route(tidings__cell_at(s, position)));
+        if (name == TIDINGS__NAME_NONE || name != last) {
+            _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
+            uint32_t length;
+            const _Atomic uint64_t *text = tidings__record_name(s, position, copy, &length);
+            if (!text && length == TIDINGS__NAME_UNREADABLE)
+                return tidings__acquire(&s->header->eviction.word) != ev ? FINISHED : cannot_read(s);
+            fitting = text ? tidings__prefix_order_find(s, order, text, length) : 0;
         }
-        // Invariant E3, as in `evict_range`. If EV has not moved on, the entries also still serve the same prefixes.
-        tidings__fence_acquire();
-        if (tidings__acquire(&s->header->eviction.word) != ev) return FINISHED;
-#ifndef MUTANT_PREFIX_NOT_COUNTED  // Found by: interleaving prefixes_in_a_full_ring
-        for (uint32_t i = 0; i < used; i++)
-            if (counts[i]) tidings__tally_add(&s->names[entries[i]].tally, counts[i], end);
-#endif
+        last = name;
+        order->marks[fitting]++;
     }
+    // Invariant E3, as in `evict_range`. If EV has not moved on, the entries also still serve the same prefixes.
+    tidings__fence_acquire();
+    if (tidings__acquire(&s->header->eviction.word) != ev) return FINISHED;
+#ifndef MUTANT_PREFIX_NOT_COUNTED  // Found by: interleaving prefixes_in_a_full_ring
+    for (uint32_t i = order->used; i > 0; i--) {
+        if (order->marks[i] == 0) continue;
+        tidings__tally_add(&s->names[order->entries[i]].tally, order->marks[i], end);
+        order->marks[order->outer[i]] += order->marks[i];
+    }
+#endif
+    return 0;
 }
 
 // The first position from `position` on that does not continue a run: most records have the same entries as the record
@@ -142,7 +137,7 @@ static inline uint64_t run_end(const tidings__segment *s, uint64_t position, uin
 }
 
 // Evicts the range in `ev`, or finds that another thread did so.
-static int evict_range(tidings_center *center, uint64_t ev) {
+static int evict_range(tidings_center *center, tidings__prefix_order *order, uint64_t ev) {
     tidings__segment *s = &center->segment;
     uint64_t start = tidings__ev_start(ev), end = start + tidings__ev_length(ev);
 #ifndef MUTANT_EVICTION_LENGTH_UNCHECKED  // Found by: fuzz image
@@ -200,10 +195,9 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     // Invariant E7: this load follows the load of EV in the single order of sequentially consistent operations. A
     // participant that added a prefix and then read EV (`tidings__join_name`) has seen this range, or its prefix is
     // seen here.
-    const tidings__prefix_walk prefixes = tidings__prefixes(s);
-    if (__builtin_expect(tidings__prefixes_any(&prefixes), 0)) {
+    if (__builtin_expect(tidings__prefix_order_read(s, order), 0)) {
         // A signal handler may post, so errno is restored.
-        const int saved = errno, error = tally_prefixes(s, prefixes, ev, start, end);
+        const int saved = errno, error = tally_prefixes(s, order, ev, start, end);
         errno = saved;
         if (error) return error == FINISHED ? 0 : error;
     }
@@ -249,26 +243,39 @@ static bool needed(const tidings__segment *s, const tidings__observer_set *livin
     return false;
 }
 
+static bool has_members(const tidings__observer_set *living, const tidings__name *name) {
+    uint64_t found = 0;
+    for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++)
+        if (living->words[word]) found |= tidings__acquire(&name->members[word]) & living->words[word];
+    return found != 0;
+}
+
 // The same for the prefixes of the record's name. EV is idle and only changes to new values. So if the caller's CAS of
-// EV succeeds, all that is read here was of this lap.
-static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *living, uint64_t position,
-                             uint32_t *holder) {
-    tidings__prefix_walk walk = tidings__prefixes(s);
-    if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return false;
+// EV succeeds, all that is read here was of this lap. A prefix is marked if it has no members in `living`, and if all
+// that it begins with have none.
+static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *living, tidings__prefix_order *order,
+                             uint64_t position, uint32_t *holder) {
+    if (__builtin_expect(!tidings__prefix_order_read(s, order), 1)) return false;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
-    uint32_t length, entry;
+    uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
     // If the name cannot be read, the record may have any prefix: assume all.
     if (!name && length != TIDINGS__NAME_UNREADABLE) return false;
-    while ((entry = name ? tidings__prefix_next_of(s, &walk, name, length) : tidings__prefix_next(s, &walk)) !=
-           TIDINGS__NAME_NONE)
-        if (needed(s, living, &s->names[entry], position, holder)) return true;
+    const uint32_t last = name ? tidings__prefix_order_find(s, order, name, length) : order->used;
+    bool members = !name;
+    for (uint32_t i = last; i > 0 && !(name && order->marks[i]); i = name ? order->outer[i] : i - 1) {
+        tidings__name *prefix = &s->names[order->entries[i]];
+        if (needed(s, living, prefix, position, holder)) return true;
+        members |= has_members(living, prefix);
+    }
+    for (uint32_t i = last; !members && i > 0 && !order->marks[i]; i = order->outer[i]) order->marks[i] = 1;
     return false;
 }
 
 // How many positions of a range can be evicted before a lossless observer would lose a record. If fewer than `length`,
 // `*holder` is the index of the observer that needs the next one.
-static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length, uint32_t *holder) {
+static uint64_t allowed(tidings_center *center, tidings__prefix_order *order, uint64_t start, uint64_t length,
+                        uint32_t *holder) {
     tidings__segment *s = &center->segment;
     tidings__observer_set living;
     uint64_t history, least = tidings__lossless_least(s, &living, &history, holder);
@@ -280,7 +287,10 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
     bool revoked = false;
     for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0;
          position++) {
-        if (position >= next) next = tidings__lossless_at(s, &living, position, &here);
+        if (position >= next) {
+            next = tidings__lossless_at(s, &living, position, &here);
+            tidings__prefix_order_clear(order);
+        }
         const tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state status = tidings__slot_status(s, position);
         if (status == TIDINGS__CLAIMED) {
@@ -293,38 +303,26 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
         if (needed(s, &here, tidings__name_at(s, tidings__route_name(route)), position, holder) ||
             needed(s, &here, tidings__name_at(s, tidings__route_name_subject(route)), position, holder) ||
             needed(s, &here, &s->names[TIDINGS__NAME_ALL], position, holder) ||
-            needed_by_prefix(s, &here, position, holder))
+            needed_by_prefix(s, &here, order, position, holder))
             return position - start;
     }
     return length;
 }
 
-// Starts (or helps) evicting one more range, not beyond `limit`. Returns 0 if the caller shall check EV again, -EAGAIN
-// if a lossless observer (`*holder`) needs the first position, or an error.
-static int evict_some(tidings_center *center, uint64_t limit, uint32_t *holder) {
-    tidings__segment *s = &center->segment;
-    _Atomic uint64_t *word = &s->header->eviction.word;
-    uint64_t ev = tidings__acquire(word);
-    if (tidings__ev_length(ev) == 0) {
-        uint64_t start = tidings__ev_start(ev);
-        if ((int64_t)(limit - start) <= 0) return 0;
-        uint64_t length = limit - start;
-        if (length > TIDINGS__EV_LENGTH_MAX) length = TIDINGS__EV_LENGTH_MAX;
-#ifndef MUTANT_EVICTION_IGNORES_LOSSLESS  // Found by: interleaving lossless
-        length = allowed(center, start, length, holder);
-#endif
-        if (length == 0) return -EAGAIN;
-        // Invariant E1: the range begins at E.
-        uint64_t evicting = tidings__ev_evicting(start, (uint32_t)length);
-        if (!tidings__cas(word, &ev, evicting)) return 0;  // another thread changed EV; the caller checks again
-        ev = evicting;
-    }
-    return evict_range(center, ev);
-}
+// So many positions may be examined in vain, beside two rings of them.
+#define WASTED_MOST 65536u
 
-// Each round moves EV on, or a peer has changed it meanwhile. More rounds are needed only if a hostile peer sets EV
-// back again and again.
-static bool too_many(const tidings__segment *s, uint64_t rounds) { return rounds > 4 * (uint64_t)s->shape.slots; }
+// True if a hostile peer changes EV while this post evicts. In a sound center E never moves back, and each round moves
+// E to its range's end, or finds that another thread changed EV meanwhile. That happens about once a range, and if a
+// lossless observer begins.
+static bool in_vain(const tidings__segment *s, tidings__effort *effort, uint64_t start, uint64_t length) {
+    const uint64_t moved = start - effort->reached;
+    if ((int64_t)moved < 0) return true;
+    if (moved < effort->length) effort->wasted += moved ? effort->length - moved : TIDINGS__EV_LENGTH_MAX;
+    effort->reached = start;
+    effort->length = length;
+    return effort->wasted > 2 * (uint64_t)s->shape.slots + WASTED_MOST;
+}
 
 static int set_back(const tidings__segment *s) {
     return tidings__fail(EBADMSG,
@@ -333,31 +331,69 @@ static int set_back(const tidings__segment *s) {
                          s->name);
 }
 
-int tidings__evict_to(tidings_center *center, uint64_t end, uint32_t *holder) {
-    const tidings__segment *s = &center->segment;
-    for (uint64_t rounds = 0; (int64_t)(end - tidings__oldest(s)) > 0; rounds++) {
-        if (too_many(s, rounds)) return set_back(s);
-        int error = evict_some(center, end, holder);
-        if (error) return error;
+// Starts (or helps) evicting one more range, not beyond `limit`. Returns 0 if the caller shall check EV again, -EAGAIN
+// if a lossless observer (`*holder`) needs the first position, or an error.
+static int evict_some(tidings_center *center, tidings__prefix_order *order, uint64_t limit, tidings__effort *effort,
+                      uint32_t *holder) {
+    tidings__segment *s = &center->segment;
+    _Atomic uint64_t *word = &s->header->eviction.word;
+    uint64_t ev = tidings__acquire(word);
+    uint64_t start = tidings__ev_start(ev), length = tidings__ev_length(ev);
+    if (length == 0) {
+        if ((int64_t)(limit - start) <= 0) return 0;
+        length = limit - start;
+        if (length > TIDINGS__EV_LENGTH_MAX) length = TIDINGS__EV_LENGTH_MAX;
+#ifndef MUTANT_EVICTION_IGNORES_LOSSLESS  // Found by: interleaving lossless
+        length = allowed(center, order, start, length, holder);
+#endif
+        if (length == 0) return -EAGAIN;
+        // Invariant E1: the range begins at E.
+        uint64_t evicting = tidings__ev_evicting(start, (uint32_t)length);
+        if (!tidings__cas(word, &ev, evicting)) return in_vain(s, effort, start, length) ? set_back(s) : 0;
+        ev = evicting;
     }
-    return 0;
+    return in_vain(s, effort, start, length) ? set_back(s) : evict_range(center, order, ev);
+}
+
+// The order of the prefixes that this process keeps, or `own` while another thread uses that one.
+static tidings__prefix_order *order_taken(tidings_center *center, tidings__prefix_order *own) {
+    own->link = own->used = 0;
+    const tidings__prefix_walk walk = tidings__prefixes(&center->segment);
+    uint32_t free = 0;
+    return tidings__prefixes_any(&walk) && tidings__cas(&center->order_taken, &free, 1) ? &center->order : own;
+}
+
+static void order_returned(tidings_center *center, const tidings__prefix_order *order) {
+    if (order == &center->order) tidings__set_release(&center->order_taken, 0);
+}
+
+int tidings__evict_to(tidings_center *center, uint64_t end, tidings__effort *effort, uint32_t *holder) {
+    tidings__prefix_order own, *order = order_taken(center, &own);
+    int error = 0;
+    while (!error && (int64_t)(end - tidings__oldest(&center->segment)) > 0)
+        error = evict_some(center, order, end, effort, holder);
+    order_returned(center, order);
+    return error;
 }
 
 void tidings__evict_finish(tidings_center *center) {
-    uint64_t ev = tidings__acquire(&center->segment.header->eviction.word);
-    if (tidings__ev_length(ev) != 0) (void)evict_range(center, ev);
+    const uint64_t ev = tidings__acquire(&center->segment.header->eviction.word);
+    if (tidings__ev_length(ev) == 0) return;
+    tidings__prefix_order own, *order = order_taken(center, &own);
+    (void)evict_range(center, order, ev);
+    order_returned(center, order);
 }
 
-int tidings__make_room(tidings_center *center, uint64_t position, uint32_t *holder) {
-    uint64_t slots = center->segment.shape.slots;
+int tidings__make_room(tidings_center *center, uint64_t position, tidings__effort *effort, uint32_t *holder) {
+    const uint64_t slots = center->segment.shape.slots;
     // Evicts more than the one slot that is needed, so that the next posts share the cost. At most a quarter of a small
     // ring.
-    uint64_t more = slots / 4 < TIDINGS__EV_LENGTH_MAX ? slots / 4 : TIDINGS__EV_LENGTH_MAX;
+    const uint64_t more = slots / 4 < TIDINGS__EV_LENGTH_MAX ? slots / 4 : TIDINGS__EV_LENGTH_MAX;
+    tidings__prefix_order own, *order = order_taken(center, &own);
+    int error = 0;
     // Signed: other threads may have evicted far beyond the position of this call.
-    for (uint64_t rounds = 0; (int64_t)(position - tidings__oldest(&center->segment)) >= (int64_t)slots; rounds++) {
-        if (too_many(&center->segment, rounds)) return set_back(&center->segment);
-        int error = evict_some(center, position - slots + more, holder);
-        if (error) return error;
-    }
-    return 0;
+    while (!error && (int64_t)(position - tidings__oldest(&center->segment)) >= (int64_t)slots)
+        error = evict_some(center, order, position - slots + more, effort, holder);
+    order_returned(center, order);
+    return error;
 }

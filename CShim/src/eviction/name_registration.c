@@ -30,7 +30,7 @@ int tidings__join_name(tidings_center *center, const tidings__key *key, uint32_t
     if (error) return error;
     error = tidings__name_join(s, center->participant, key, observer, entry);
     uint32_t holder;
-    if (error == -ENOSPC && tidings__evict_to(center, history_end(s), &holder) == 0)
+    if (error == -ENOSPC && tidings__evict_to(center, history_end(s), &(tidings__effort){0}, &holder) == 0)
         error = tidings__name_join(s, center->participant, key, observer, entry);
     // Invariant E7. Of the helpers of the current range, some may have seen the new prefix, and some not. So this call
     // finishes that range; all helpers of the next one see the prefix. With `end` at the oldest position, a helper that

@@ -5,6 +5,7 @@
 
 #include "eviction/backpressure.h"
 #include "eviction/evict.h"
+#include "platform/clock.h"
 #include "platform/error.h"
 #include "registry/participants.h"
 #include "retained/retained.h"
@@ -68,10 +69,16 @@ static int no_chunk(tidings_center *center, uint64_t size) {
                          (unsigned long long)size, s->name, of_size, retained);
 }
 
+// Other posts may take the chunks that eviction frees for this one. If they do so this often, and for this long, the
+// call fails as if they had taken them before.
+#define ROUNDS_LEAST 16u
+#define ROUNDS_NS 5000000  // of processor time, from the second round on
+
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {
     tidings__segment *s = &center->segment;
     bool reclaimed = false;
-    uint32_t passed = 0;
+    tidings__effort effort = {0};
+    uint64_t begun = 0;
     int place = tidings__center_place(center);
     if (place) return place;
     for (;;) {
@@ -80,7 +87,11 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
         if (error != -EAGAIN) return error;
         uint32_t holder = 0;
         if (room.least) {
-            error = tidings__evict_to(center, room.most, &holder);
+            if (++effort.rounds == 2)
+                begun = tidings__thread_ns();
+            else if (effort.rounds > ROUNDS_LEAST && tidings__thread_ns() - begun >= ROUNDS_NS)
+                return no_chunk(center, size);
+            error = tidings__evict_to(center, room.most, &effort, &holder);
             if (error == -EAGAIN && (int64_t)(tidings__oldest(s) - room.least) >= 0)
                 // Eviction stopped before `most`, but at or after `least`, so it freed a chunk.
                 continue;
@@ -90,7 +101,7 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
                 tidings__set_relaxed(room.order, 0);
                 continue;
             }
-            if (error == -EAGAIN) error = tidings__held_back(center, holder, deadline, &passed);
+            if (error == -EAGAIN) error = tidings__held_back(center, holder, deadline, &effort);
             if (error) return error;
             continue;
         }

@@ -61,7 +61,7 @@ static void watch_for_readers(tidings_center *center, uint64_t position) {
 
 // Claiming failed with `error`: evicts positions to make room. Returns 0 if the caller shall try again.
 static __attribute__((noinline)) int make_room(tidings_center *center, uint32_t owner, tidings__thread *thread,
-                                               uint64_t deadline, int error, uint32_t *passed) {
+                                               uint64_t deadline, int error, tidings__effort *effort) {
     // The pending word may still be set for a claim whose CAS another poster won.
     if (!(owner & TIDINGS__W_FOREIGN)) tidings__pending_clear(thread);
     if (error == -EBUSY)
@@ -73,17 +73,26 @@ static __attribute__((noinline)) int make_room(tidings_center *center, uint32_t 
         return tidings__fail(EBADMSG, "can't post to center \"%s\": its ring contradicts itself; remove the center",
                              center->segment.name);
     uint32_t holder = 0;
-    error = tidings__make_room(center, tidings__relaxed(&center->hint), &holder);
-    return error == -EAGAIN ? tidings__held_back(center, holder, deadline, passed) : error;
+    error = tidings__make_room(center, tidings__relaxed(&center->hint), effort, &holder);
+    return error == -EAGAIN ? tidings__held_back(center, holder, deadline, effort) : error;
 }
 
+// So often the room that this post made may be used by other posts, while it does not wait. A thread that is stopped in
+// between finds it used, but not so often.
+#define ROUNDS_MOST 256u
+
+// `effort`: NULL for the first try of a post.
 static __attribute__((noinline)) int claim_position(tidings_center *center, tidings__thread *thread, uint32_t owner,
-                                                    bool followed, uint64_t deadline, tidings__claim *claim) {
+                                                    bool followed, uint64_t deadline, tidings__effort *effort,
+                                                    tidings__claim *claim) {
     const tidings__claimant by = {&center->segment, thread, &center->hint, owner, followed};
-    for (uint32_t held = 0, passed = 0;;) {
+    tidings__effort own = {0};
+    if (!effort) effort = &own;
+    for (uint32_t held = 0;;) {
         int error = tidings__claim_next(&by, &held, claim);
         if (__builtin_expect(error == 0, 1)) return 0;
-        error = make_room(center, owner, thread, deadline, error, &passed);
+        if (error == -EAGAIN && effort->rounds++ == ROUNDS_MOST) error = -EBADMSG;
+        error = make_room(center, owner, thread, deadline, error, effort);
         if (error) return error;
     }
 }
@@ -187,6 +196,7 @@ typedef struct progress {
     uint64_t deadline;
     uint32_t woken, entry;
     abandoned abandoned;
+    tidings__effort effort;
     resolution before;
 } progress;
 
@@ -235,7 +245,8 @@ static inline __attribute__((always_inline)) int attempt(const posting *p, bool 
     if (__builtin_expect(!tidings__claim_usual(&by, tidings__oldest(s), claim), 0)) {
         tidings__claim searched;  // only its address is taken: `claim` can stay in registers
         error = claim_position(center, p->thread, p->owner, by.followed,
-                               plain ? tidings__deadline(p->options) : at->deadline, &searched);
+                               plain ? tidings__deadline(p->options) : at->deadline, plain ? NULL : &at->effort,
+                               &searched);
         if (error) return error;
         *claim = searched;
     }

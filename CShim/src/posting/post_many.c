@@ -135,7 +135,9 @@ static size_t begin_run(run *r, tidings__thread *thread, const tidings_payload *
     if (r->by.owner & TIDINGS__W_FOREIGN) return 0;
     uint32_t holder;
     const uint64_t first = tidings__relaxed(&center->hint);
-    if (first - tidings__oldest(s) >= s->shape.slots && tidings__make_room(center, first, &holder) != 0) return 0;
+    if (first - tidings__oldest(s) >= s->shape.slots &&
+        tidings__make_room(center, first, &(tidings__effort){0}, &holder) != 0)
+        return 0;
     r->epoch = thread->fork_epoch;
     r->woken = 0;
     resolve(r);

@@ -42,6 +42,92 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
     return index;
 }
 
+// True if the name begins with this prefix, or comes after it in the order of texts. Bytes after a text's end are 0,
+// and no text has a byte 0. A peer may change the entry at any time.
+static bool not_before(const _Atomic uint64_t *name, uint32_t length, const tidings__name *prefix, uint32_t from) {
+    const uint32_t own = tidings__relaxed(&prefix->lengths) & (TIDINGS__LENGTHS_PREFIX - 1);
+    for (uint32_t i = from; i < own && i < TIDINGS_NAME_MAX; i += 8) {
+        uint64_t left = i < length ? tidings__relaxed(&name[i / 8]) : 0, right = tidings__relaxed(&prefix->key[i / 8]);
+        const uint32_t unused = own - i < 8 ? 64 - (own - i) * 8 : 0;
+        left <<= unused;
+        right <<= unused;
+        // The first byte of a word is its lowest, and it decides the order.
+        if (left != right) return __builtin_bswap64(left) > __builtin_bswap64(right);
+    }
+    return true;
+}
+
+// The last prefix of the order that the name is not before.
+static uint32_t last_before(const tidings__segment *s, const tidings__prefix_order *order, const _Atomic uint64_t *name,
+                            uint32_t length) {
+    uint32_t first = 0, last = order->used;
+    while (first < last) {
+        const uint32_t middle = (first + last + 1) / 2;
+        if (not_before(name, length, &s->names[order->entries[middle]], order->common))
+            first = middle;
+        else
+            last = middle - 1;
+    }
+    return first;
+}
+
+static bool fits(const tidings__segment *s, const tidings__prefix_order *order, uint32_t prefix,
+                 const _Atomic uint64_t *name, uint32_t length) {
+    return prefix == 0 || tidings__prefix_fits(&s->names[order->entries[prefix]], name, length);
+}
+
+uint32_t tidings__prefix_order_find(const tidings__segment *s, const tidings__prefix_order *order,
+                                    const _Atomic uint64_t *name, uint32_t length) {
+    // Every text between a prefix and the name begins with that prefix, if the name does. `outer` and `jump` only lead
+    // to lower numbers.
+    if (!tidings__text_begins(name, length, s->names[order->entries[1]].key, order->common)) return 0;
+    uint32_t prefix = last_before(s, order, name, length);
+    while (!fits(s, order, prefix, name, length)) {
+        const uint32_t jump = order->jump[prefix];
+        prefix = fits(s, order, jump, name, length) ? order->outer[prefix] : jump;
+    }
+    return prefix;
+}
+
+bool tidings__prefix_order_read(tidings__segment *s, tidings__prefix_order *order) {
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    if (walk.link == order->link) return order->used > 0;
+    order->link = walk.link;
+    order->used = order->common = 0;
+    for (uint32_t index; (index = step(s, &walk)) != TIDINGS__NAME_NONE; order->used++) {
+        const tidings__name *entry = &s->names[index];
+        const uint32_t length = tidings__relaxed(&entry->lengths) & (TIDINGS__LENGTHS_PREFIX - 1);
+        const uint32_t at = last_before(s, order, entry->key, length < TIDINGS_NAME_MAX ? length : TIDINGS_NAME_MAX) +
+                            1;
+        memmove(&order->entries[at + 1], &order->entries[at], (order->used + 1 - at) * sizeof index);
+        order->entries[at] = index;
+    }
+    // A prefix jumps over as many others as the one that it leads to and the next one together, if these jump over
+    // equally many. So a search takes steps in proportion to the logarithm of how many there are. `marks` has each
+    // prefix's depth meanwhile.
+    uint16_t *outer = order->outer, *jump = order->jump, *depth = order->marks;
+    outer[0] = jump[0] = depth[0] = 0;
+    for (uint32_t i = 1; i <= order->used; i++) {
+        const tidings__name *entry = &s->names[order->entries[i]];
+        const uint32_t length = tidings__relaxed(&entry->lengths) & (TIDINGS__LENGTHS_PREFIX - 1);
+        uint32_t from = i - 1;
+        while (!fits(s, order, from, entry->key, length < TIDINGS_NAME_MAX ? length : TIDINGS_NAME_MAX))
+            from = outer[from];
+        const uint32_t over = jump[from];
+        outer[i] = (uint16_t)from;
+        jump[i] = (uint16_t)(depth[from] - depth[over] == depth[over] - depth[jump[over]] ? jump[over] : from);
+        depth[i] = (uint16_t)(depth[from] + 1);
+    }
+    tidings__prefix_order_clear(order);
+    if (order->used == 0) return false;
+    const tidings__name *first = &s->names[order->entries[1]], *last = &s->names[order->entries[order->used]];
+    while (order->common + 8 <= (tidings__relaxed(&first->lengths) & (TIDINGS__LENGTHS_PREFIX - 1)) &&
+           order->common + 8 <= TIDINGS_NAME_MAX &&
+           tidings__relaxed(&first->key[order->common / 8]) == tidings__relaxed(&last->key[order->common / 8]))
+        order->common += 8;
+    return true;
+}
+
 // Walks along the chain. Counts the prefixes without members in `*unused`, or, with `take_out`, takes them out. Returns
 // how many prefixes are left.
 static uint32_t walk_all(tidings__segment *s, uint32_t participant, bool take_out, uint32_t *unused) {

@@ -2,6 +2,8 @@
 #ifndef TIDINGS__PREFIXES_H
 #define TIDINGS__PREFIXES_H
 
+#include <string.h>
+
 #include "registry/name_table.h"
 
 // True if the text (whole words, padded with 0) begins with the prefix; lengths in bytes. Relaxed loads: a peer may
@@ -19,6 +21,7 @@ static inline bool tidings__text_begins(const _Atomic uint64_t *text, uint32_t l
 
 // A walk along the chain: begin with `tidings__prefixes`, then call `tidings__prefix_next` until TIDINGS__NAME_NONE.
 // The number of steps is bounded: a hostile peer may have closed the chain to a cycle.
+#define TIDINGS__PREFIXES_WALKED (2 * TIDINGS_PREFIXES_MAX)
 typedef struct tidings__prefix_walk {
     uint64_t link;
     uint32_t steps;
@@ -27,7 +30,7 @@ typedef struct tidings__prefix_walk {
 static inline tidings__prefix_walk tidings__prefixes(const tidings__segment *s) {
     // Sequentially consistent, like the load of EV before it in a count of records. A participant that added a prefix
     // before it read EV is then seen.
-    return (tidings__prefix_walk){tidings__seq_cst(&s->names[TIDINGS__NAME_ALL].next), 2 * TIDINGS_PREFIXES_MAX};
+    return (tidings__prefix_walk){tidings__seq_cst(&s->names[TIDINGS__NAME_ALL].next), TIDINGS__PREFIXES_WALKED};
 }
 static inline bool tidings__prefixes_any(const tidings__prefix_walk *walk) {
     return (uint32_t)walk->link != TIDINGS__NAME_NONE;
@@ -39,6 +42,27 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
                                  uint32_t length);
 // True if the name begins with this entry's prefix.
 bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *name, uint32_t length);
+
+// All prefixes of the chain, sorted by their texts, so that a name's prefixes are found in a few comparisons. In this
+// order, the prefixes of a name are one of them and those that this one begins with. Numbers begin with 1; 0: none.
+typedef struct tidings__prefix_order {
+    uint64_t link;          // the head of the chain when it was read; 0 at first
+    uint32_t used, common;  // common: so many bytes at the beginning are the same in all, whole words
+    uint32_t entries[TIDINGS__PREFIXES_WALKED + 1];
+    // `outer`: the longest other prefix that this one begins with. `jump`: one of the prefixes that `outer` leads to.
+    uint16_t outer[TIDINGS__PREFIXES_WALKED + 1], jump[TIDINGS__PREFIXES_WALKED + 1];
+    uint16_t marks[TIDINGS__PREFIXES_WALKED + 1];  // of the caller; 0 after each reading of the chain
+} tidings__prefix_order;
+
+// Reads the chain, unless its head is as it was. Each change of the chain changes the head (the tag of a link), so the
+// order is then as new as the load of the head, which is sequentially consistent. False: there are no prefixes.
+bool tidings__prefix_order_read(tidings__segment *s, tidings__prefix_order *order);
+// The longest prefix of this name. The others are those that `outer` leads to.
+uint32_t tidings__prefix_order_find(const tidings__segment *s, const tidings__prefix_order *order,
+                                    const _Atomic uint64_t *name, uint32_t length);
+static inline void tidings__prefix_order_clear(tidings__prefix_order *order) {
+    memset(order->marks, 0, (order->used + 1) * sizeof order->marks[0]);
+}
 
 // Call before a prefix is joined: takes out unused prefixes. -ENOSPC with an error line: there are too many.
 // Participants that join at the same time may exceed the limit a little; walks go twice as far.

@@ -17,7 +17,7 @@ TEST(evicted_records_are_counted_for_their_names_and_for_all_names) {
     const uint32_t a = joined(center, "a", false, 1), b = joined(center, "b", false, 1);
     post_all(s, a, 5);
     unit_post(s, 5, tidings__route_word(b, a, 0, 0));
-    CHECK_EQUAL(tidings__evict_to(center, 6, &holder), 0);
+    CHECK_EQUAL(tidings__evict_to(center, 6, &(tidings__effort){0}, &holder), 0);
     CHECK_EQUAL(tidings__oldest(s), 6);
     CHECK_EQUAL(s->names[a].tally.count, 6);
     CHECK_EQUAL(s->names[a].tally.end, 6);
@@ -31,7 +31,7 @@ TEST(evicted_records_are_counted_for_the_prefixes_of_their_names) {
     const uint32_t name = joined(center, "abc", false, 1);
     const uint32_t fits = joined(center, "ab", true, 1), other = joined(center, "b", true, 1);
     post_all(s, name, 3);
-    CHECK_EQUAL(tidings__evict_to(center, 3, &holder), 0);
+    CHECK_EQUAL(tidings__evict_to(center, 3, &(tidings__effort){0}, &holder), 0);
     CHECK_EQUAL(s->names[fits].tally.count, 3);
     CHECK_EQUAL(s->names[other].tally.count, 0);
 }
@@ -56,7 +56,7 @@ TEST(eviction_revokes_a_claim_in_its_way) {
     post_all(s, 0, 2);
     unit_claim(s, 1, UNIT_OWNER);
     s->cells[1].commit = 0;
-    CHECK_EQUAL(tidings__evict_to(center, 2, &holder), 0);
+    CHECK_EQUAL(tidings__evict_to(center, 2, &(tidings__effort){0}, &holder), 0);
     CHECK_EQUAL(s->cells[1].verdict, tidings__v_of(1, TIDINGS__V_DEAD));
     CHECK_EQUAL(s->names[TIDINGS__NAME_ALL].tally.count, 1);
 }
@@ -80,11 +80,11 @@ TEST(eviction_stops_at_the_record_that_a_lossless_observer_needs) {
     s->observers[observer].instance = center->instance;
     s->observers[observer].cursor = 2;
     s->header->lossless[0] = 1 << observer;
-    CHECK_EQUAL(tidings__evict_to(center, 10, &holder), -EAGAIN);
+    CHECK_EQUAL(tidings__evict_to(center, 10, &(tidings__effort){0}, &holder), -EAGAIN);
     CHECK_EQUAL(tidings__oldest(s), 6);
     CHECK_EQUAL(holder, observer);
     s->observers[observer].cursor = 7;
-    CHECK_EQUAL(tidings__evict_to(center, 10, &holder), 0);
+    CHECK_EQUAL(tidings__evict_to(center, 10, &(tidings__effort){0}, &holder), 0);
 }
 
 TEST(a_dead_lossless_observer_holds_no_post_back) {
@@ -95,10 +95,10 @@ TEST(a_dead_lossless_observer_holds_no_post_back) {
     s->observers[observer].owner = 4;
     s->observers[observer].instance = s->participants[3].instance;
     s->header->lossless[0] = 1 << observer;
-    uint32_t passed = 0;
-    CHECK_EQUAL(tidings__held_back(center, observer, 0, &passed), 0);
+    tidings__effort effort = {0};
+    CHECK_EQUAL(tidings__held_back(center, observer, 0, &effort), 0);
     CHECK_EQUAL(s->header->lossless[0], 0);
-    CHECK_EQUAL(passed, 1);
+    CHECK_EQUAL(effort.passed, 1);
 }
 
 TEST(a_living_lossless_observer_refuses_a_post_without_a_deadline) {
@@ -107,8 +107,8 @@ TEST(a_living_lossless_observer_refuses_a_post_without_a_deadline) {
     s->observers[2].owner = center->participant + 1;
     s->observers[2].instance = center->instance;
     s->header->lossless[0] = 1 << 2;
-    uint32_t passed = 0;
-    CHECK_EQUAL(tidings__held_back(center, 2, 0, &passed), -EAGAIN);
+    tidings__effort effort = {0};
+    CHECK_EQUAL(tidings__held_back(center, 2, 0, &effort), -EAGAIN);
     CHECK_SAYS(tidings__last_error(), "lossless observer");
 }
 
@@ -126,8 +126,8 @@ TEST(room_is_made_for_a_position_and_for_some_after_it) {
     tidings_center *center = fresh_center();
     tidings__segment *s = &center->segment;
     post_all(s, 0, s->shape.slots);
-    CHECK_EQUAL(tidings__make_room(center, s->shape.slots - 1, &holder), 0);
+    CHECK_EQUAL(tidings__make_room(center, s->shape.slots - 1, &(tidings__effort){0}, &holder), 0);
     CHECK_EQUAL(tidings__oldest(s), 0);
-    CHECK_EQUAL(tidings__make_room(center, s->shape.slots, &holder), 0);
+    CHECK_EQUAL(tidings__make_room(center, s->shape.slots, &(tidings__effort){0}, &holder), 0);
     CHECK_EQUAL(tidings__oldest(s), s->shape.slots / 4);
 }
