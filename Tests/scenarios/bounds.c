@@ -386,6 +386,58 @@ static void of_prefixes_among_many_names(void) {
     of_prefixes();
 }
 
+// As many prefixes as there may be, a ring of small records whose names have no entries, and each chunk in a later
+// record: a post that needs a chunk evicts the ring. A lossless observer is behind, of a prefix that fits no record.
+static void of_prefixes_and_large_posts(void) {
+    tidings__segment *s = &center->segment;
+    static _Alignas(8) char memory[TIDINGS_PUBLISHER_SIZE_MAX];
+    char text[64];
+    // Of the part before, in a center that was made anew in its place.
+    for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++) atomic_store(&s->header->lossless[word], 0);
+    atomic_store(&s->names[TIDINGS__NAME_ALL].next, TIDINGS__NAME_NONE);
+    for (uint32_t i = 0; i < s->shape.slots; i++) {
+        const int length = snprintf(text, sizeof text, "org.example.level %u.%u", i * 7919 % TIDINGS_PREFIXES_MAX, i);
+        tidings_publisher *publisher;
+        OK(tidings_publisher_place(center, text, (size_t)length, NULL, 0, memory, sizeof memory, &publisher));
+        OK(tidings_post(publisher, "x", 1, NULL, NULL));
+    }
+    of_prefixes();
+    uint32_t behind = 0;
+    while (atomic_load(&s->observers[behind].owner) != 0) behind++;
+    const uint64_t bit = UINT64_C(1) << behind % 64;
+    for (uint32_t i = 40; i < 40 + TIDINGS_PREFIXES_MAX; i++) {
+        tidings__name *name = &s->names[i];
+        const int length = snprintf(text, sizeof text, "org.example.level %u%s", i - 40, i == 295 ? "0" : "");
+        memcpy((void *)name->key, text, (size_t)length + 1);
+        atomic_store(&name->lengths, TIDINGS__LENGTHS_PREFIX | (uint32_t)length);
+        if (i != 295)
+            atomic_fetch_and(&name->members[behind / 64], ~bit);
+        else
+            atomic_store(&name->members[behind / 64], bit);
+    }
+    atomic_store(&s->observers[behind].owner, center->participant + 1);
+    atomic_store(&s->observers[behind].instance, center->instance);
+    atomic_store(&s->observers[behind].cursor, 0);
+    atomic_fetch_or(&s->header->lossless[behind / 64], bit);
+    const uint64_t last = tidings__frontier(s, tidings__oldest(s)) - 1;
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++)
+        atomic_store(&s->chunk_words[i], tidings__chunk_word(last, 0, TIDINGS__CHUNK_IN_RING));
+}
+
+// The ring names entries that have no memory, but that have some if a word of a peer is to be believed.
+static void of_names_without_memory(void) {
+    tidings__segment *s = &center->segment;
+    fill_ring(NAME);
+    const uint64_t first = tidings__oldest(s), last = tidings__frontier(s, first) - 1;
+    for (uint64_t p = first; p <= last; p++) {
+        const uint32_t index = s->shape.names - 1 - 2 * (uint32_t)(p % (s->shape.names / 4));
+        atomic_store(&tidings__cell_at(s, p)->route, tidings__route_word(index, index - 1, 0, 0));
+    }
+    atomic_store(&s->header->names_backed.word, UINT64_MAX);
+    for (uint32_t i = 0; i < s->geometry.chunk_count; i++)
+        atomic_store(&s->chunk_words[i], tidings__chunk_word(last, 0, TIDINGS__CHUNK_IN_RING));
+}
+
 // Each slot claimed by a participant that is there and goes on with none of them.
 static void of_claims_by(bool honest) {
     tidings__segment *s = &center->segment;
@@ -638,6 +690,8 @@ static const struct {
     {"prefixes", of_prefixes, false, 0},
     {"prefixes and the dead", of_prefixes_and_the_dead, false, 0},
     {"prefixes, many names", of_prefixes_among_many_names, true, 0},
+    {"prefixes and large posts", of_prefixes_and_large_posts, true, 0},
+    {"names without memory", of_names_without_memory, true, 0},
     {"claims", of_claims, false, 0},
     {"claims without end", of_claims_without_end, false, 0},
     {"observers ahead", of_observers_ahead, false, 0},
@@ -845,6 +899,79 @@ void a_peer_that_makes_dead_lossless_observers_holds_no_post(void) {
     }
     const int result = tidings_post(publisher, "x", 1, &(tidings_post_options){.timeout_ns = 20000000}, NULL);
     CHECK(result == 0 || result == -ETIMEDOUT, "%d", result);
+    kill_and_reap(peer);
+}
+
+// MARK: Words that change meanwhile
+
+static void ends_each_eviction(void) {
+    _Atomic uint64_t *word = &join_center(0)->segment.header->eviction.word;
+    for (;;) {
+        uint64_t ev = atomic_load(word);
+        if (tidings__ev_length(ev) != 0) (void)tidings__cas(word, &ev, tidings__ev_idle(tidings__ev_start(ev), ev + 1));
+    }
+}
+
+static tidings_center *large_center(void) {
+    return join_center_with((tidings_configuration){.slots = SANITIZED ? 1024 : 1u << 20});
+}
+
+// What was evicted is to be evicted again, each time.
+void a_peer_that_ends_each_eviction_holds_no_post(void) {
+    world = "evictions that move nothing";
+    center = large_center();
+    fill_ring(NAME);
+    of_prefixes();
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    const pid_t peer = start(ends_each_eviction);
+    for (uint32_t i = 0; i < ROUNDS(20000); i++) {
+        int result;
+        MEASURED(LARGEST_MS, result = tidings_post(publisher, "x", 1, NULL, NULL));
+        CHECK(result == 0 || result == -EBADMSG, "%d", result);
+    }
+    kill_and_reap(peer);
+}
+
+#define FREE_ENTRY 5000u
+
+static void frees_each_new_name(void) {
+    tidings__segment *s = &join_center(0)->segment;
+    OK(tidings__back_names(s, s->shape.names));
+    tidings__key keys[2];
+    tidings__key_make(&keys[0], "new", 3, NULL, 0);
+    tidings__key_make(&keys[1], NAME, strlen(NAME), NULL, 0);
+    _Atomic uint64_t *state = &s->names[FREE_ENTRY].state;
+    for (;;) {
+        uint64_t found = atomic_load(state);
+        if ((found & 0xf) != TIDINGS__NAME_FREE)
+            (void)tidings__cas(state, &found, ((found >> 20) + 1) << 20 | TIDINGS__NAME_FREE);
+        for (int i = 0; i < 2; i++) {
+            _Atomic uint64_t *chain = tidings__name_chain(s, keys[i].hash, false);
+            uint64_t head = atomic_load(chain);
+            if ((uint32_t)head == FREE_ENTRY) (void)tidings__cas(chain, &head, ((head >> 33) + 1) << 33);
+        }
+    }
+}
+
+// One entry of the table is free, and is free again whenever a call has taken it, after a walk along the whole table.
+void a_peer_that_frees_each_new_name_holds_no_call(void) {
+    world = "a name that is never added";
+    center = join_center_with((tidings_configuration){.names = SANITIZED ? 8192 : 0});
+    fill_ring(NAME);
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    tidings_observer *observer = observer_of(center, NAME);
+    fill_names();
+    atomic_store(&center->segment.names[FREE_ENTRY].state, TIDINGS__NAME_FREE);
+    atomic_store(&center->segment.names[FREE_ENTRY].birth, 0);
+    const pid_t peer = start(frees_each_new_name);
+    for (uint32_t i = 0; i < 20; i++) {
+        int result;
+        uint32_t subscription;
+        MEASURED(DEFAULT_MS, result = tidings_observer_add(observer, "new", 3, NULL, 0, 0, &subscription));
+        CHECK(result == 0 || result == -ENOSPC || result == -EBADMSG, "%d", result);
+        MEASURED(DEFAULT_MS, result = tidings_state_set(publisher, "x", 1, NULL, NULL));
+        CHECK(result == 0 || result == -ENOSPC || result == -EBADMSG || result == -EBUSY, "%d", result);
+    }
     kill_and_reap(peer);
 }
 
