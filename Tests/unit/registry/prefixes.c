@@ -84,3 +84,70 @@ TEST(there_is_room_for_a_prefix_until_the_chain_has_its_most) {
     CHECK_SAYS(tidings__last_error(), "256 prefixes");
     CHECK_EQUAL(tidings__prefix_room(s, OWN, &known), 0);
 }
+
+// The prefixes of a name, in the order and by comparison with each: they are the same.
+static void check_order(tidings__segment *s, tidings__prefix_order *order, const char *name) {
+    _Atomic uint64_t text[TIDINGS_NAME_MAX / 8 + 1] = {0};
+    const uint32_t length = (uint32_t)strlen(name);
+    memcpy((void *)text, name, length);
+    uint32_t fitting = 0, found = 0, entry;
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    while ((entry = tidings__prefix_next_of(s, &walk, text, length)) != TIDINGS__NAME_NONE) fitting++;
+    CHECK(tidings__prefix_order_read(s, order));
+    for (uint32_t i = tidings__prefix_order_find(s, order, text, length); i > 0; i = order->outer[i], found++)
+        CHECK(tidings__prefix_fits(&s->names[order->entries[i]], text, length));
+    CHECK_EQUAL(found, fitting);
+}
+
+TEST(the_order_of_prefixes_leads_to_each_prefix_of_a_name) {
+    tidings__segment *s = unit_segment();
+    tidings__prefix_order order;
+    order.link = order.used = 0;
+    CHECK(!tidings__prefix_order_read(s, &order));
+    uint32_t state = 1;
+    char text[41] = {0};
+    for (uint32_t i = 0; i < 60; i++) {
+        // Texts of two letters begin with each other often.
+        uint32_t length = 0;
+        for (; length == 0 || (length < 40 && state >> 28 != 0); length++)
+            text[length] = (state = state * 1664525 + 1013904223) & 0x40000000 ? 'a' : 'b';
+        text[length] = 0;
+        if (i % 2)
+            (void)joined(s, text, true, 1);
+        else if (i > 0)
+            check_order(s, &order, text);
+    }
+    for (uint32_t length = 1; length <= 20; length++) {
+        memset(text, 'a', length);
+        text[length] = 0;
+        (void)joined(s, text, true, 1);
+        check_order(s, &order, text);
+        text[length - 1] = 'b';
+        check_order(s, &order, text);
+    }
+}
+
+TEST(an_order_of_prefixes_that_begin_with_the_same_words_leads_to_each) {
+    tidings__segment *s = unit_segment();
+    tidings__prefix_order order;
+    order.link = order.used = 0;
+    (void)joined(s, "com.example.", true, 1);
+    (void)joined(s, "com.example.b", true, 1);
+    (void)joined(s, "com.example.bc", true, 1);
+    for (const char *const *name =
+             (const char *const[]){"a", "com.exam", "com.example", "com.example.", "com.example.a", "com.example.bb",
+                                   "com.example.bcd", "com.z", "d", NULL};
+         *name; name++)
+        check_order(s, &order, *name);
+    CHECK_EQUAL(order.common, 8);
+}
+
+TEST(an_order_of_a_chain_that_leads_to_itself_ends) {
+    tidings__segment *s = unit_segment();
+    const uint32_t index = joined(s, "a", true, 1);
+    s->names[index].next = index;
+    tidings__prefix_order order;
+    order.link = order.used = 0;
+    CHECK(tidings__prefix_order_read(s, &order));
+    CHECK_EQUAL(order.used, TIDINGS__PREFIXES_WALKED);
+}
