@@ -15,10 +15,11 @@ bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *na
 // TIDINGS__NAME_NONE.
 static uint32_t step(tidings__segment *s, tidings__prefix_walk *walk) {
     const uint32_t index = (uint32_t)walk->link;
-    const tidings__name *entry = index >= TIDINGS__NAME_FIRST && walk->steps > 0 ? tidings__name_at(s, index) : NULL;
+    bool over = walk->steps == 0;
 #ifdef MUTANT_PREFIX_WALK_BOUND_WRAPS  // Found by: fuzz image
-    if (!entry && index >= TIDINGS__NAME_FIRST) walk->steps--;
+    over = false;
 #endif
+    const tidings__name *entry = index >= TIDINGS__NAME_FIRST && !over ? tidings__name_at(s, index) : NULL;
     if (!entry) return TIDINGS__NAME_NONE;
     walk->steps--;
     walk->link = tidings__acquire(&entry->next);
