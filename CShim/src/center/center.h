@@ -39,8 +39,9 @@ struct tidings_center {
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
     tidings__chunk_turns chunk_turns;
-    _Atomic uint32_t order_taken;  // 1: a thread that evicts uses `order`
-    tidings__prefix_order order;
+    // Those that threads of this process use when they evict, and which of them are in use now.
+    tidings__prefix_order orders[TIDINGS__PREFIX_ORDERS];
+    _Atomic uint32_t orders_taken;
     _Atomic uint32_t holding;  // a bit for each entry of this participant's row of holds that is in use
 
     // In an observable center: up to where this process has seen all positions decided, and since when it has found

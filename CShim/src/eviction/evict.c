@@ -8,6 +8,7 @@
 #include "eviction/evict.h"
 #include "platform/clock.h"
 #include "platform/error.h"
+#include "platform/file.h"
 #include "platform/futex.h"
 #include "registry/observers.h"
 #include "registry/participants.h"
@@ -88,12 +89,35 @@ static int cannot_read(const tidings__segment *s) {
                          s->name);
 }
 
+static int no_memory(const tidings__segment *s) {
+    return tidings__fail(ENOMEM, "can't evict in center \"%s\": there is no memory; try again when there is", s->name);
+}
+
 #define FINISHED 1  // another thread finished this range
+
+static tidings__prefix_order *take_order(tidings_center *center) {
+    for (uint32_t i = 0; i < TIDINGS__PREFIX_ORDERS; i++)
+        if (!(tidings__relaxed(&center->orders_taken) >> i & 1) &&
+            !(tidings__fetch_or(&center->orders_taken, UINT32_C(1) << i) >> i & 1))
+            return &center->orders[i];
+    // Not on the stack: a signal handler may post, and its stack may be small.
+    return tidings__map_own(sizeof(tidings__prefix_order));
+}
+
+static void return_order(tidings_center *center, tidings__prefix_order *order) {
+    uint32_t i = 0;
+    while (i < TIDINGS__PREFIX_ORDERS && order != &center->orders[i]) i++;
+    if (i < TIDINGS__PREFIX_ORDERS)
+        tidings__fetch_and(&center->orders_taken, ~(UINT32_C(1) << i));
+    else
+        tidings__unmap(order, sizeof *order);
+}
 
 // Counts the records of the range for each prefix. No record says which prefixes its name has, so the name is looked up
 // in the order of the prefixes. Only eviction counts them, once per range. Returns 0, FINISHED or an error.
 static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__prefix_order *order, uint64_t ev,
                                                     uint64_t start, uint64_t end) {
+    if (!tidings__prefix_order_read(s, order)) return 0;
     tidings__prefix_order_clear(order);
     uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // consecutive records often have the same name
     for (uint64_t position = start; position < end; position++) {
@@ -137,7 +161,7 @@ static inline uint64_t run_end(const tidings__segment *s, uint64_t position, uin
 }
 
 // Evicts the range in `ev`, or finds that another thread did so.
-static int evict_range(tidings_center *center, tidings__prefix_order *order, uint64_t ev) {
+static int evict_range(tidings_center *center, uint64_t ev) {
     tidings__segment *s = &center->segment;
     uint64_t start = tidings__ev_start(ev), end = start + tidings__ev_length(ev);
 #ifndef MUTANT_EVICTION_LENGTH_UNCHECKED  // Found by: fuzz image
@@ -195,9 +219,13 @@ static int evict_range(tidings_center *center, tidings__prefix_order *order, uin
     // Invariant E7: this load follows the load of EV in the single order of sequentially consistent operations. A
     // participant that added a prefix and then read EV (`tidings__join_name`) has seen this range, or its prefix is
     // seen here.
-    if (__builtin_expect(tidings__prefix_order_read(s, order), 0)) {
+    const tidings__prefix_walk prefixes = tidings__prefixes(s);
+    if (__builtin_expect(tidings__prefixes_any(&prefixes), 0)) {
         // A signal handler may post, so errno is restored.
-        const int saved = errno, error = tally_prefixes(s, order, ev, start, end);
+        const int saved = errno;
+        tidings__prefix_order *order = take_order(center);
+        const int error = order ? tally_prefixes(s, order, ev, start, end) : no_memory(s);
+        return_order(center, order);
         errno = saved;
         if (error) return error == FINISHED ? 0 : error;
     }
@@ -253,9 +281,18 @@ static bool has_members(const tidings__observer_set *living, const tidings__name
 // The same for the prefixes of the record's name. EV is idle and only changes to new values. So if the caller's CAS of
 // EV succeeds, all that is read here was of this lap. A prefix is marked if it has no members in `living`, and if all
 // that it begins with have none.
-static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *living, tidings__prefix_order *order,
+static bool needed_by_prefix(tidings_center *center, const tidings__observer_set *living, tidings__prefix_order **taken,
                              uint64_t position, uint32_t *holder) {
-    if (__builtin_expect(!tidings__prefix_order_read(s, order), 1)) return false;
+    tidings__segment *s = &center->segment;
+    const tidings__prefix_walk prefixes = tidings__prefixes(s);
+    if (__builtin_expect(!tidings__prefixes_any(&prefixes), 1)) return false;
+    const bool is_first = *taken == NULL;
+    if (is_first) *taken = take_order(center);
+    tidings__prefix_order *order = *taken;
+    // Without memory, the observer that is furthest behind counts as one that needs it.
+    if (!order) return true;
+    if (!tidings__prefix_order_read(s, order)) return false;
+    if (is_first) tidings__prefix_order_clear(order);
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
@@ -274,8 +311,7 @@ static bool needed_by_prefix(tidings__segment *s, const tidings__observer_set *l
 
 // How many positions of a range can be evicted before a lossless observer would lose a record. If fewer than `length`,
 // `*holder` is the index of the observer that needs the next one.
-static uint64_t allowed(tidings_center *center, tidings__prefix_order *order, uint64_t start, uint64_t length,
-                        uint32_t *holder) {
+static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length, uint32_t *holder) {
     tidings__segment *s = &center->segment;
     tidings__observer_set living;
     uint64_t history, least = tidings__lossless_least(s, &living, &history, holder);
@@ -283,13 +319,13 @@ static uint64_t allowed(tidings_center *center, tidings__prefix_order *order, ui
     if (history != UINT64_MAX && (int64_t)(start + length - history) > 0)
         length = (int64_t)(history - start) > 0 ? history - start : 0;
     tidings__observer_set here;
-    uint64_t next = 0;
+    tidings__prefix_order *order = NULL;
+    uint64_t next = 0, end = start + length;
     bool revoked = false;
-    for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(start + length - position) > 0;
-         position++) {
+    for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(end - position) > 0; position++) {
         if (position >= next) {
             next = tidings__lossless_at(s, &living, position, &here);
-            tidings__prefix_order_clear(order);
+            if (order) tidings__prefix_order_clear(order);
         }
         const tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state status = tidings__slot_status(s, position);
@@ -303,10 +339,11 @@ static uint64_t allowed(tidings_center *center, tidings__prefix_order *order, ui
         if (needed(s, &here, tidings__name_at(s, tidings__route_name(route)), position, holder) ||
             needed(s, &here, tidings__name_at(s, tidings__route_name_subject(route)), position, holder) ||
             needed(s, &here, &s->names[TIDINGS__NAME_ALL], position, holder) ||
-            needed_by_prefix(s, &here, order, position, holder))
-            return position - start;
+            needed_by_prefix(center, &here, &order, position, holder))
+            end = position;
     }
-    return length;
+    return_order(center, order);
+    return end - start;
 }
 
 // So many positions may be examined in vain, beside two rings of them.
@@ -333,8 +370,7 @@ static int set_back(const tidings__segment *s) {
 
 // Starts (or helps) evicting one more range, not beyond `limit`. Returns 0 if the caller shall check EV again, -EAGAIN
 // if a lossless observer (`*holder`) needs the first position, or an error.
-static int evict_some(tidings_center *center, tidings__prefix_order *order, uint64_t limit, tidings__effort *effort,
-                      uint32_t *holder) {
+static int evict_some(tidings_center *center, uint64_t limit, tidings__effort *effort, uint32_t *holder) {
     tidings__segment *s = &center->segment;
     _Atomic uint64_t *word = &s->header->eviction.word;
     uint64_t ev = tidings__acquire(word);
@@ -344,7 +380,7 @@ static int evict_some(tidings_center *center, tidings__prefix_order *order, uint
         length = limit - start;
         if (length > TIDINGS__EV_LENGTH_MAX) length = TIDINGS__EV_LENGTH_MAX;
 #ifndef MUTANT_EVICTION_IGNORES_LOSSLESS  // Found by: interleaving lossless
-        length = allowed(center, order, start, length, holder);
+        length = allowed(center, start, length, holder);
 #endif
         if (length == 0) return -EAGAIN;
         // Invariant E1: the range begins at E.
@@ -352,36 +388,19 @@ static int evict_some(tidings_center *center, tidings__prefix_order *order, uint
         if (!tidings__cas(word, &ev, evicting)) return in_vain(s, effort, start, length) ? set_back(s) : 0;
         ev = evicting;
     }
-    return in_vain(s, effort, start, length) ? set_back(s) : evict_range(center, order, ev);
-}
-
-// The order of the prefixes that this process keeps, or `own` while another thread uses that one.
-static tidings__prefix_order *order_taken(tidings_center *center, tidings__prefix_order *own) {
-    own->link = own->used = 0;
-    const tidings__prefix_walk walk = tidings__prefixes(&center->segment);
-    uint32_t free = 0;
-    return tidings__prefixes_any(&walk) && tidings__cas(&center->order_taken, &free, 1) ? &center->order : own;
-}
-
-static void order_returned(tidings_center *center, const tidings__prefix_order *order) {
-    if (order == &center->order) tidings__set_release(&center->order_taken, 0);
+    return in_vain(s, effort, start, length) ? set_back(s) : evict_range(center, ev);
 }
 
 int tidings__evict_to(tidings_center *center, uint64_t end, tidings__effort *effort, uint32_t *holder) {
-    tidings__prefix_order own, *order = order_taken(center, &own);
     int error = 0;
     while (!error && (int64_t)(end - tidings__oldest(&center->segment)) > 0)
-        error = evict_some(center, order, end, effort, holder);
-    order_returned(center, order);
+        error = evict_some(center, end, effort, holder);
     return error;
 }
 
 void tidings__evict_finish(tidings_center *center) {
     const uint64_t ev = tidings__acquire(&center->segment.header->eviction.word);
-    if (tidings__ev_length(ev) == 0) return;
-    tidings__prefix_order own, *order = order_taken(center, &own);
-    (void)evict_range(center, order, ev);
-    order_returned(center, order);
+    if (tidings__ev_length(ev) != 0) (void)evict_range(center, ev);
 }
 
 int tidings__make_room(tidings_center *center, uint64_t position, tidings__effort *effort, uint32_t *holder) {
@@ -389,11 +408,9 @@ int tidings__make_room(tidings_center *center, uint64_t position, tidings__effor
     // Evicts more than the one slot that is needed, so that the next posts share the cost. At most a quarter of a small
     // ring.
     const uint64_t more = slots / 4 < TIDINGS__EV_LENGTH_MAX ? slots / 4 : TIDINGS__EV_LENGTH_MAX;
-    tidings__prefix_order own, *order = order_taken(center, &own);
     int error = 0;
     // Signed: other threads may have evicted far beyond the position of this call.
     while (!error && (int64_t)(position - tidings__oldest(&center->segment)) >= (int64_t)slots)
-        error = evict_some(center, order, position - slots + more, effort, holder);
-    order_returned(center, order);
+        error = evict_some(center, position - slots + more, effort, holder);
     return error;
 }

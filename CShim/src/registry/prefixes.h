@@ -54,6 +54,9 @@ typedef struct tidings__prefix_order {
     uint16_t marks[TIDINGS__PREFIXES_WALKED + 1];  // of the caller; 0 after each reading of the chain
 } tidings__prefix_order;
 
+// How many threads of a process can evict among prefixes without memory of their own.
+#define TIDINGS__PREFIX_ORDERS 4u
+
 // Reads the chain, unless its head is as it was. Each change of the chain changes the head (the tag of a link), so the
 // order is then as new as the load of the head, which is sequentially consistent. False: there are no prefixes.
 bool tidings__prefix_order_read(tidings__segment *s, tidings__prefix_order *order);

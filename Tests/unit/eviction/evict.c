@@ -31,7 +31,12 @@ TEST(evicted_records_are_counted_for_the_prefixes_of_their_names) {
     const uint32_t name = joined(center, "abc", false, 1);
     const uint32_t fits = joined(center, "ab", true, 1), other = joined(center, "b", true, 1);
     post_all(s, name, 3);
+    CHECK_EQUAL(tidings__evict_to(center, 1, &(tidings__effort){0}, &holder), 0);
+    CHECK_EQUAL(center->orders_taken, 0);
+    // Other threads, or those that a signal handler has interrupted, use all orders.
+    center->orders_taken = UINT32_MAX;
     CHECK_EQUAL(tidings__evict_to(center, 3, &(tidings__effort){0}, &holder), 0);
+    CHECK_EQUAL(center->orders_taken, UINT32_MAX);
     CHECK_EQUAL(s->names[fits].tally.count, 3);
     CHECK_EQUAL(s->names[other].tally.count, 0);
 }
