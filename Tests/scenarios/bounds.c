@@ -126,6 +126,8 @@ static void observing_with(uint32_t flags) {
     BOUNDED(tidings_observer_seek_after(observer, tidings_incarnation(center), 0));
     BOUNDED(tidings_observer_seek(observer, 0));
     const uint32_t history = TIDINGS_ADD_HISTORY | TIDINGS_ADD_RETAINED;
+    // Once before the names, which may reclaim and take out what a prefix would find.
+    if (flags) BOUNDED(tidings_observer_add(observer, "c", 1, NULL, 0, history | TIDINGS_ADD_PREFIX, &subscription[2]));
     BOUNDED(tidings_observer_add(observer, NAME, strlen(NAME), "subject", 7, history, &subscription[0]));
     BOUNDED(tidings_observer_add(observer, NULL, 0, NULL, 0, history, &subscription[1]));
     BOUNDED(tidings_observer_add(observer, "com", 3, NULL, 0, history | TIDINGS_ADD_PREFIX, &subscription[2]));
@@ -673,6 +675,56 @@ static void of_deaths_among_many_names(void) {
     }
 }
 
+// Observers of a participant that lives, which need no record of the ring: the prefixes differ from the names in their
+// last byte, or no observer has any of them.
+static void of_prefixes_that_fit_nothing(bool observed) {
+    of_prefixes();
+    tidings__segment *s = &center->segment;
+    char text[248];
+    memset(text, 'x', sizeof text);
+    // In the cells there is no room for so long a name, and in chunks there is room for few.
+    for (uint32_t i = 0; i < s->shape.slots; i++) {
+        atomic_fetch_and(&s->cells[i].poster, UINT64_MAX >> 8);
+        atomic_store(&s->cells[i].route, 299);
+    }
+    atomic_store(&s->names[299].lengths, sizeof text);
+    memcpy((void *)s->names[299].key, text, sizeof text);
+    text[sizeof text - 1] = 'y';
+    for (uint32_t i = 40; i < 40 + TIDINGS_PREFIXES_MAX; i++) {
+        atomic_store(&s->names[i].lengths, TIDINGS__LENGTHS_PREFIX | sizeof text);
+        memcpy((void *)s->names[i].key, text, sizeof text);
+        for (uint32_t word = 0; word < TIDINGS__MAP_WORDS; word++)
+            atomic_store(&s->names[i].members[word], observed ? UINT64_MAX : 0);
+    }
+    atomic_store(&s->names[40].next, 40 + TIDINGS_PREFIXES_MAX - 1);
+    for (uint32_t i = 1; i < s->shape.observers; i++) {
+        atomic_store(&s->observers[i].owner, center->participant + 1);
+        atomic_store(&s->observers[i].instance, center->instance);
+        atomic_store(&s->observers[i].cursor, 0);
+        atomic_store(&s->observers[i].progress, UINT64_C(1) << 63);
+        atomic_fetch_or(&s->header->lossless[i / 64], UINT64_C(1) << i % 64);
+    }
+}
+static void of_long_prefixes(void) { of_prefixes_that_fit_nothing(true); }
+static void of_unused_prefixes(void) { of_prefixes_that_fit_nothing(false); }
+
+// Each name is being taken out, and dead observers have all prefixes there may be. One more prefix is being taken out,
+// and is in no chain of its hash. A few entries of observers are free.
+static void of_prefixes_of_the_dead(void) {
+    of_names_that_go_at_random();
+    of_prefixes();
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; i < 8; i++) atomic_store(&s->observers[i].owner, 0);
+    for (uint32_t i = 40; i < 40 + TIDINGS_PREFIXES_MAX; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%08u", i);
+        memcpy((void *)s->names[i].key, text, 8);
+        atomic_store(&s->names[i].members[0], UINT64_MAX << 8);
+    }
+    atomic_store(&s->names[40].next, 30);
+    atomic_store(&s->names[30].next, TIDINGS__NEXT_MARK);
+}
+
 static const struct {
     const char *name;
     void (*make)(void);
@@ -703,6 +755,9 @@ static const struct {
     {"calls", of_calls, true, 0},
     {"calls that stay", of_calls_that_stay, true, 0},
     {"calls with large texts", of_calls_with_large_texts, false, 0},
+    {"long prefixes", of_long_prefixes, true, 0},
+    {"unused prefixes", of_unused_prefixes, true, 0},
+    {"prefixes of the dead", of_prefixes_of_the_dead, true, 0},
     {"deaths, many names, readers", of_deaths_among_many_names, false, 0644},
 };
 

@@ -19,26 +19,44 @@ static bool one_observes(tidings__segment *s, const tidings__observer_set *some,
     return false;
 }
 
-// The same for the prefixes of the record's name. `*left`: how many prefixes may still be compared. At 0, each record
-// counts as observed.
-static bool one_observes_prefix(tidings__segment *s, const tidings__observer_set *some, uint64_t position,
-                                uint64_t *left) {
+// The prefixes that some observers have. A walk of the ring finds them once for all records, and not again for each
+// record: a peer may have linked prefixes that no observer has.
+typedef struct prefixes {
+    uint32_t entries[2 * TIDINGS_PREFIXES_MAX], count;
+    uint64_t left;  // how many words may still be read. At 0, each record counts as observed
+} prefixes;
+
+// This many words take a few milliseconds. A ring of the default size needs fewer, unless none of its records matches
+// any of very many prefixes.
+#define PREFIX_WORDS (UINT64_C(1) << 20)
+
+static void consume(prefixes *of, uint64_t words) { of->left -= words < of->left ? words : of->left; }
+
+static void find_prefixes(tidings__segment *s, const tidings__observer_set *some, prefixes *of) {
+    of->count = 0;
     tidings__prefix_walk walk = tidings__prefixes(s);
-    if (!tidings__prefixes_any(&walk)) return false;
+    const uint32_t steps = walk.steps;
+    for (uint32_t entry; (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;)
+        if (one_observes(s, some, entry)) of->entries[of->count++] = entry;
+    consume(of, UINT64_C(4) * (steps - walk.steps));
+}
+
+// True if the name of the record at `position` begins with one of the prefixes.
+static bool one_observes_prefix(tidings__segment *s, prefixes *of, uint64_t position) {
+    if (of->left == 0) return true;
+    if (of->count == 0) return false;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
-    for (uint32_t entry; name && (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;) {
-        if (*left == 0) return true;
-        --*left;
-        if (tidings__prefix_fits(&s->names[entry], name, length) && one_observes(s, some, entry)) return true;
+    for (uint32_t i = 0; name && length > 0 && i < of->count; i++) {
+        const tidings__name *entry = &s->names[of->entries[i]];
+        // A prefix that differs in the first word is not compared further.
+        const bool alike = tidings__relaxed(&entry->key[0]) == tidings__relaxed(&name[0]);
+        consume(of, alike ? 1 + (tidings__relaxed(&entry->lengths) & (TIDINGS__LENGTHS_PREFIX - 1)) / 8 : 1);
+        if (of->left == 0 || tidings__prefix_fits(entry, name, length)) return true;
     }
     return false;
 }
-
-// This many comparisons take a few milliseconds. A ring of the default size needs fewer, unless none of its records
-// matches any of very many prefixes.
-#define PREFIXES_COMPARED (UINT64_C(1) << 19)
 
 // As `tidings__lossless_at`, by what the observers have published.
 static uint64_t published_at(const tidings__segment *s, const tidings__observer_set *all, uint64_t end,
@@ -66,16 +84,21 @@ static uint64_t behind(tidings__segment *s, const tidings__observer_set *all, bo
     const uint64_t oldest = tidings__oldest(s), end = tidings__frontier(s, oldest);
     if ((int64_t)(end - oldest) > (int64_t)s->shape.slots) return 0;
     tidings__observer_set here;
-    uint64_t next = 0, left = PREFIXES_COMPARED;
+    prefixes of = {.left = PREFIX_WORDS};
+    uint64_t next = 0;
+    // A peer could move cursors ahead of the walk all the time.
+    uint32_t looks = 2 * s->shape.observers;
     for (uint64_t position = oldest; (int64_t)(end - position) > 0; position++) {
-        if (position >= next)
+        if (position >= next && looks > 0) {
+            looks--;
             next = published ? published_at(s, all, end, position, &here)
                              : tidings__lossless_at(s, all, position, &here);
+            find_prefixes(s, &here, &of);
+        }
         if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
         const uint64_t route = tidings__route(tidings__cell_at(s, position));
         if (one_observes(s, &here, TIDINGS__NAME_ALL) || one_observes(s, &here, tidings__route_name(route)) ||
-            one_observes(s, &here, tidings__route_name_subject(route)) ||
-            one_observes_prefix(s, &here, position, &left))
+            one_observes(s, &here, tidings__route_name_subject(route)) || one_observes_prefix(s, &of, position))
             return end - position;
     }
     return 0;
