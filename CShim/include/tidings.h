@@ -1191,8 +1191,8 @@ int tidings_orphans_get(tidings_center *center, tidings_orphans *orphans);
 
 /// Reclaims all orphans, except slots of living posters. This also happens automatically whenever it matters. Reports
 /// the deaths of announced participants that no process has reported (`tidings_announce`): as many as it can within
-/// its bound, the rest at the next call. Returns how many participants were reclaimed, or a negative errno. Other
-/// processes continue undisturbed.
+/// its bound. The next call, or a participant that watches, reports the rest. Returns how many participants were
+/// reclaimed, or a negative errno. Other processes continue undisturbed.
 /// Bound: walk. Never waits, unless a death is reported: then up to 250 ms for posts that began before it.
 int tidings_reclaim(tidings_center *center);
 

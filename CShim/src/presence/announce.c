@@ -277,14 +277,16 @@ static void describe(tidings_center *center, const char *role, size_t role_lengt
     tidings__set_relaxed(&entry->process, center->pid >> 32 | (uint64_t)tidings__user_id() << 32);
 }
 
-// Reports an earlier participant at this index, which is dead: its entry is needed.
-static int report_earlier(tidings_center *center, uint64_t deadline, uint64_t tells) {
+// Reports an earlier participant at this index, which is dead: its entry is needed. `budget`: what the reports before
+// have left.
+static int report_earlier(tidings_center *center, uint64_t deadline, tidings__report_budget *budget) {
     int error = -EINPROGRESS;
-    tidings__report_budget budget = tidings__report_budget_of(&center->segment);
-    budget.tells = tells;
+    budget->positions = tidings__report_budget_of(&center->segment).positions;
+    // If its notice "joined" is found, it was PRESENT, and is settled again.
+    budget->settlements = 2;
     for (int i = 0; i <= EARLIER_STEPS && error == -EINPROGRESS; i++) {
         if (i > 0) tidings__nap(EARLIER_STEP_NS);
-        error = tidings__report(center, center->participant, i == EARLIER_STEPS, time_left(deadline), &budget);
+        error = tidings__report(center, center->participant, i == EARLIER_STEPS, time_left(deadline), budget);
     }
     if (error != -EINPROGRESS) return error;
     return tidings__fail(EAGAIN,
@@ -384,7 +386,7 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     if (error) return error;
     tidings__report_budget budget = tidings__report_budget_of(s);
     tidings__report_all(center, &budget);
-    if (own < tidings__presence_end(s) && (error = report_earlier(center, deadline, budget.tells)) != 0) return error;
+    if (own < tidings__presence_end(s) && (error = report_earlier(center, deadline, &budget)) != 0) return error;
     tidings__guard *guard = calloc(1, sizeof *guard);
     if (!guard) return tidings__fail(ENOMEM, "can't announce a participant in center \"%s\": no memory", s->name);
     guard->fork_epoch = tidings__thread_self()->fork_epoch;
@@ -394,7 +396,8 @@ static int announce(tidings_center *center, bool watching, const char *role, siz
     const uint64_t before = tidings__acquire(&entry->report);
     // What threads of an earlier participant of this index have done to calls after its death was reported.
     tidings__ended ended = tidings__ended_alone(own, before);
-    (void)tidings__calls_settle(center, &ended, &budget.tells);
+    // If some servers are not told, the guard that begins below tells them.
+    if (tidings__calls_settle(center, &ended, &budget.tells) != 0) tidings__fetch_add(&center->untold, 1);
     tidings__set_relaxed(&center->leaves, 0);
     const uint64_t report = tidings__report_next(before, tidings__report_bits(center->instance), own,
                                                  TIDINGS__PRESENCE_PREPARING);

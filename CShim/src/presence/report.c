@@ -265,7 +265,9 @@ static int step(tidings_center *center, uint32_t index, bool take_over, int64_t 
         case TIDINGS__PRESENCE_LEAVING:
         case TIDINGS__PRESENCE_DYING:
         case TIDINGS__PRESENCE_WILL: {
-            if (reporter != index && !take_over && !reporter_gone(s, reporter)) return -EINPROGRESS;
+            // A call whose post has failed, or its next one, tries again. A guard does so when it is time.
+            const bool own_again = reporter == own && !budget->guard;
+            if (reporter != index && !own_again && !take_over && !reporter_gone(s, reporter)) return -EINPROGRESS;
             const uint64_t end = tidings__report_span(center, report, &position), searched = end - position;
             if (searched > budget->positions) return -EINPROGRESS;
             budget->positions -= searched;
@@ -318,12 +320,15 @@ static bool report_in_time(tidings_center *center, uint32_t index, tidings__repo
     return budget->posts > 0;
 }
 
+// In other states a guard does not watch yet, or may be about to end.
 static bool a_guard_lives(tidings__segment *s) {
     const uint32_t end = tidings__presence_end(s);
-    for (uint32_t i = 0; i < end; i++)
-        if (tidings__presence_alive_in(tidings__report_state(tidings__acquire(&s->presence[i].report))) &&
+    for (uint32_t i = 0; i < end; i++) {
+        const uint32_t state = tidings__report_state(tidings__acquire(&s->presence[i].report));
+        if ((state == TIDINGS__PRESENCE_PRESENT || state == TIDINGS__PRESENCE_WATCHING) &&
             !tidings__presence_dead(s, i))
             return true;
+    }
     return false;
 }
 
@@ -350,7 +355,11 @@ static bool report_some(tidings_center *center, uint32_t first, uint32_t count, 
     // If a post fails, a guard or a later call settles and reports them. If the time was not enough for all servers, a
     // guard tells the others, unless there is none.
     const int error = tidings__calls_settle(center, &ended, &budget->tells);
-    if (error == -EINPROGRESS ? a_guard_lives(s) : error != 0) return true;
+    const bool to_guards = error == -EINPROGRESS && a_guard_lives(s);
+    // A death that shows by a free lock has woken no guard.
+    for (uint32_t i = 0; to_guards && i < count; i++)
+        if (ended.reports[i]) tidings__guards_wake(s, first + i);
+    if (to_guards || (error && error != -EINPROGRESS)) return true;
     for (uint32_t n = 0; n < count; n++) {
         const uint32_t i = (from + n) % count;
         if (!ended.reports[i]) continue;

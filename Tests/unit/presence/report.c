@@ -1,6 +1,11 @@
 #include "presence/report.h"
 
+#include <sched.h>
+
+#include "../calls/by_hand.h"
 #include "entries.h"
+#include "platform/futex.h"
+#include "presence/guard.h"
 #include "ring/verdict.h"
 
 TEST(a_death_is_posted_in_the_name_of_the_dead_participant) {
@@ -59,6 +64,18 @@ TEST(a_living_reporter_is_left_alone_until_it_takes_too_long) {
     CHECK_EQUAL(report(center, 1, false), -EINPROGRESS);
     CHECK_EQUAL(tidings__report_owner(entry->report), 5);
     CHECK_EQUAL(report(center, 1, true), 0);
+    CHECK_EQUAL(notices(center, 1), 1);
+}
+
+TEST(a_report_of_this_participant_is_tried_again_by_a_call_and_later_by_a_guard) {
+    tidings_center *center = fresh_center();
+    tidings__presence *entry = dead_entry(center, 1, TIDINGS__PRESENCE_DYING, 0);
+    entry->report = tidings__report_next(entry->report, 0, center->participant, TIDINGS__PRESENCE_DYING);
+    const tidings__guard guard = {.state = TIDINGS__GUARD_WATCHES};
+    tidings__report_budget budget = tidings__report_budget_of(&center->segment);
+    budget.guard = &guard;
+    CHECK_EQUAL(tidings__report(center, 1, false, 0, &budget), -EINPROGRESS);
+    CHECK_EQUAL(report(center, 1, false), 0);
     CHECK_EQUAL(notices(center, 1), 1);
 }
 
@@ -134,4 +151,60 @@ TEST(all_dead_participants_are_reported_together) {
     budget.posts = UINT64_MAX;
     tidings__report_all(center, &budget);
     for (uint32_t i = 1; i < center->segment.shape.participants; i++) CHECK_EQUAL(notices(center, i), 1);
+}
+
+static _Atomic uint32_t *life;
+static atomic_bool woken;
+
+static void *watches(void *nothing) {
+    tidings__futex_wait(life, 0, -1);
+    woken = true;
+    return nothing;
+}
+
+// Participant 3 has died, as its lock is free, and there is no time to tell the server of a call. `guard`: the state of
+// participant 1. The server, participant 2, has that state too, or is about to end.
+static tidings__presence *reported_without_time(tidings_center *center, uint32_t guard) {
+    tidings__segment *s = &center->segment;
+    (void)put_call(s, 0, server_of(center, SERVICE, 2, 1), 1, 0, TIDINGS__CALL_POSTED | TIDINGS__CALL_AGAIN);
+    s->presence[1].report = tidings__report_next(s->presence[1].report, 0, 1, guard);
+    s->presence[2].report = tidings__report_next(s->presence[2].report, 0, 2, TIDINGS__PRESENCE_LEAVING);
+    s->presence[3].report = tidings__report_next(s->presence[3].report, 0, 3, TIDINGS__PRESENCE_PRESENT);
+    s->participants[3].instance = 0;
+    tidings__report_budget budget = tidings__report_budget_of(s);
+    budget.tells = 0;
+    tidings__report_all(center, &budget);
+    return &s->presence[3];
+}
+
+TEST(a_death_is_left_to_a_guard_that_watches_if_servers_are_not_told) {
+    const struct {
+        uint32_t guard, left;
+    } cases[] = {{TIDINGS__PRESENCE_PRESENT, TIDINGS__PRESENCE_PRESENT},
+                 {TIDINGS__PRESENCE_WATCHING, TIDINGS__PRESENCE_PRESENT},
+                 {TIDINGS__PRESENCE_JOINING, TIDINGS__PRESENCE_LEFT},
+                 {TIDINGS__PRESENCE_LEAVING, TIDINGS__PRESENCE_LEFT},
+                 {TIDINGS__PRESENCE_LEFT, TIDINGS__PRESENCE_LEFT}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tidings_center *center = center_with_calls();
+        CHECK_EQUAL(state_of(reported_without_time(center, cases[i].guard)), cases[i].left);
+        tidings_close(center);
+    }
+}
+
+TEST(guards_that_a_death_is_left_to_are_woken) {
+    tidings_center *center = center_with_calls();
+    for (int k = 0; k < 4; k += 2) {
+        life = &tidings__presence_line_at(&center->segment, 3)->life[k];
+        woken = false;
+        pthread_t sleeper;
+        CHECK_EQUAL(pthread_create(&sleeper, NULL, watches, NULL), 0);
+        // The sleeper may sleep only after a call.
+        while (!woken) {
+            (void)reported_without_time(center, TIDINGS__PRESENCE_WATCHING);
+            (void)sched_yield();
+        }
+        pthread_join(sleeper, NULL);
+    }
+    tidings_close(center);
 }
