@@ -1032,6 +1032,29 @@ void a_peer_that_frees_each_new_name_holds_no_call(void) {
 
 // MARK: Sleepers
 
+static void puts_all_to_sleep(void) {
+    tidings__segment *s = &join_center(0)->segment;
+    for (uint32_t sleep = 1;; sleep += 2)
+        for (uint32_t i = 0; i < s->shape.observers; i++)
+            if (!(atomic_load(tidings__doorbell(s, i)) & 1)) atomic_store(tidings__doorbell(s, i), sleep);
+}
+
+// Each prefix of the post has all of these observers as members.
+void a_peer_that_puts_observers_to_sleep_again_holds_no_post(void) {
+    for (int readers = 0; readers < 2; readers++) {
+        world = readers ? "sleepers without end, with readers" : "sleepers without end";
+        bound_ms = DEFAULT_MS;
+        center = join_center_with((tidings_configuration){.mode = readers ? 0644 : 0});
+        of_sleepers();
+        tidings_publisher *publisher = publisher_of(center, NAME);
+        pid_t peers[4];
+        for (int i = 0; i < 4; i++) peers[i] = start(puts_all_to_sleep);
+        for (int i = 0; i < 100; i++) BOUNDED(tidings_post(publisher, "x", 1, NULL, NULL));
+        for (int i = 0; i < 4; i++) kill_and_reap(peers[i]);
+        OK(tidings_remove("scenario", NULL));
+    }
+}
+
 #define SLEEPERS ROUNDS(500)
 
 static _Atomic uint64_t *taken;  // deliveries, of all sleepers

@@ -50,9 +50,9 @@ static bool one_observes_prefix(tidings__segment *s, prefixes *of, uint64_t posi
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
     for (uint32_t i = 0; name && length > 0 && i < of->count; i++) {
         const tidings__name *entry = &s->names[of->entries[i]];
+        const uint32_t own = tidings__relaxed(&entry->lengths) & (TIDINGS__LENGTHS_PREFIX - 1);
         // A prefix that differs in the first word is not compared further.
-        const bool alike = tidings__relaxed(&entry->key[0]) == tidings__relaxed(&name[0]);
-        consume(of, alike ? 1 + (tidings__relaxed(&entry->lengths) & (TIDINGS__LENGTHS_PREFIX - 1)) / 8 : 1);
+        consume(of, tidings__text_begins(name, length, entry->key, own < 8 ? own : 8) ? 1 + own / 8 : 1);
         if (of->left == 0 || tidings__prefix_fits(entry, name, length)) return true;
     }
     return false;

@@ -26,10 +26,13 @@ uint32_t tidings__wake_others(const tidings_publisher *publisher, uint64_t resol
     if (name) woken += tidings__ring_members(s, name);
     if (resolved & TIDINGS__RESOLVED_ALL) woken += tidings__ring_members(s, &s->names[TIDINGS__NAME_ALL]);
     if (!(resolved & TIDINGS__RESOLVED_PREFIX)) return woken;
+    // An observer of several prefixes that was woken looks at the ring after this post's claim. A peer could put all
+    // observers to sleep again for each prefix.
+    tidings__observer_set rung = {0};
     tidings__prefix_walk walk = tidings__prefixes(s);
     while ((entry = tidings__prefix_next_of(s, &walk, tidings__publisher_name(publisher),
                                             publisher->key.name_length)) != TIDINGS__NAME_NONE)
-        woken += tidings__ring_members(s, &s->names[entry]);
+        if (tidings__some_asleep(s, &s->names[entry])) woken += tidings__ring_asleep(s, &s->names[entry], &rung);
     return woken;
 }
 

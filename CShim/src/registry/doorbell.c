@@ -75,15 +75,19 @@ static void ring_wake_group(const tidings__segment *s, tidings__name *name, uint
     }
 }
 
-uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
+uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name, tidings__observer_set *rung) {
     const uint32_t entry = (uint32_t)(name - s->names);
-    uint32_t rung = 0, many = TIDINGS__WAKE_GROUP;
+    uint32_t count = 0, many = TIDINGS__WAKE_GROUP;
     for (uint32_t words = tidings__member_words(name); words; words &= words - 1) {
         const uint32_t word = (uint32_t)__builtin_ctz(words);
         uint64_t asleep = tidings__relaxed(&name->members[word]) & tidings__relaxed(&s->header->asleep[word]);
         if (word >= s->shape.observers / 64)
             asleep &= word > s->shape.observers / 64 ? 0 : (UINT64_C(1) << s->shape.observers % 64) - 1;
-        rung += (uint32_t)__builtin_popcountll(asleep);
+        if (rung) {
+            asleep &= ~rung->words[word];
+            rung->words[word] |= asleep;
+        }
+        count += (uint32_t)__builtin_popcountll(asleep);
         uint32_t announced[64];
         // A process with read access could move sleepers off a word that it can map. Where such processes may exist,
         // doorbells are in the writers file, and there are no wake groups.
@@ -100,5 +104,5 @@ uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name) {
         }
         for (; asleep; asleep &= asleep - 1) tidings__doorbell_ring(s, word * 64 + (uint32_t)__builtin_ctzll(asleep));
     }
-    return rung;
+    return count;
 }

@@ -44,8 +44,9 @@ static inline void tidings__doorbell_withdraw(const tidings__segment *s, uint32_
 // Wakes this observer if it sleeps and no other thread has woken it.
 void tidings__doorbell_ring(const tidings__segment *s, uint32_t observer);
 
-// Wakes all sleeping members of an entry. Returns how many of its members the asleep map shows.
-uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name);
+// Wakes all sleeping members of an entry. Returns how many of its members the asleep map shows. `rung`, or NULL: the
+// observers that this post has woken, which are passed over, and those that it wakes now.
+uint32_t tidings__ring_asleep(const tidings__segment *s, tidings__name *name, tidings__observer_set *rung);
 
 // True if the asleep map shows a member of the entry: one load for the entry, and two for each word of `members` that
 // is in use. The map is read relaxed: the claim's full barrier orders these loads.
@@ -61,7 +62,7 @@ static inline bool tidings__some_asleep(const tidings__segment *s, const tidings
 
 // `tidings__ring_asleep`, fast if no member sleeps.
 static inline uint32_t tidings__ring_members(const tidings__segment *s, tidings__name *name) {
-    return __builtin_expect(tidings__some_asleep(s, name), 0) ? tidings__ring_asleep(s, name) : 0;
+    return __builtin_expect(tidings__some_asleep(s, name), 0) ? tidings__ring_asleep(s, name, NULL) : 0;
 }
 
 // The least number of members of a name, and of sleepers in one word of the asleep map, for a wake group. From this

@@ -59,7 +59,7 @@ TEST(a_group_that_sleeps_on_an_entry_is_rung_there_once) {
     for (uint32_t i = 0; i < TIDINGS__WAKE_GROUP + 1; i++) entry = joined(s, "a", false, i);
     for (uint32_t i = 0; i < TIDINGS__WAKE_GROUP; i++) sleep_on(s, i, entry);
     sleep_on(s, TIDINGS__WAKE_GROUP, TIDINGS__NAME_NONE);
-    CHECK_EQUAL(tidings__ring_asleep(s, &s->names[entry]), TIDINGS__WAKE_GROUP + 1);
+    CHECK_EQUAL(tidings__ring_asleep(s, &s->names[entry], NULL), TIDINGS__WAKE_GROUP + 1);
     CHECK_EQUAL(s->names[entry].wake_group, TIDINGS__WAKE_GROUP_RUNG | 1);
     for (uint32_t i = 0; i < TIDINGS__WAKE_GROUP + 1; i++) CHECK_EQUAL(name_futex(s, i) & TIDINGS__ASLEEP, 0);
 }
@@ -71,13 +71,27 @@ TEST(fewer_sleepers_than_a_group_are_rung_one_by_one) {
         entry = joined(s, "a", false, i);
         sleep_on(s, i, entry);
     }
-    CHECK_EQUAL(tidings__ring_asleep(s, &s->names[entry]), TIDINGS__WAKE_GROUP - 1);
+    CHECK_EQUAL(tidings__ring_asleep(s, &s->names[entry], NULL), TIDINGS__WAKE_GROUP - 1);
     CHECK_EQUAL(s->names[entry].wake_group, 1);
+}
+
+TEST(an_observer_that_this_post_has_rung_is_not_rung_again) {
+    tidings__segment *s = unit_segment();
+    const uint32_t entry = joined(s, "a", false, 1);
+    (void)joined(s, "a", false, 2);
+    tidings__observer_set rung = {0};
+    sleep_on(s, 1, TIDINGS__NAME_NONE);
+    CHECK_EQUAL(tidings__ring_asleep(s, &s->names[entry], &rung), 1);
+    sleep_on(s, 1, TIDINGS__NAME_NONE);
+    sleep_on(s, 2, TIDINGS__NAME_NONE);
+    CHECK_EQUAL(tidings__ring_asleep(s, &s->names[entry], &rung), 1);
+    CHECK_EQUAL(name_futex(s, 1) & TIDINGS__ASLEEP, TIDINGS__ASLEEP);
+    CHECK_EQUAL(name_futex(s, 2) & TIDINGS__ASLEEP, 0);
 }
 
 TEST(bits_beyond_the_table_of_observers_are_not_rung) {
     tidings__segment *s = unit_segment();
     const uint32_t entry = joined(s, "a", false, 1);
     s->names[entry].members[0] = s->header->asleep[0] = UINT64_C(1) << s->shape.observers;
-    CHECK_EQUAL(tidings__ring_asleep(s, &s->names[entry]), 0);
+    CHECK_EQUAL(tidings__ring_asleep(s, &s->names[entry], NULL), 0);
 }
