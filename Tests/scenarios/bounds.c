@@ -1055,6 +1055,30 @@ void a_peer_that_puts_observers_to_sleep_again_holds_no_post(void) {
     }
 }
 
+// The entry of NAME seems to be another one each time that a reader looks.
+static void renews_a_name(void) {
+    tidings_center *own = join_center(0);
+    const uint32_t entry = tidings__name_find(&own->segment, &publisher_of(own, NAME)->key);
+    for (;;) atomic_fetch_add(&own->segment.names[entry].birth, 1);
+}
+
+void a_peer_that_renews_a_name_holds_no_reader(void) {
+    world = "a name without end";
+    bound_ms = LARGEST_MS;
+    tidings_center *own = join_center_with((tidings_configuration){.slots = SANITIZED ? 1024 : 1u << 20, .mode = 0644});
+    CHECK(observer_of(own, NAME), "no observer");
+    center = own;
+    fill_ring(NAME);
+    const pid_t peer = start(renews_a_name);
+    usleep(20000);
+    OK(tidings_open("scenario", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &center));
+    tidings_observer *observer = NULL;
+    OK(tidings_observer_open(center, 0, &observer));
+    uint32_t subscription;
+    BOUNDED(tidings_observer_add(observer, NAME, strlen(NAME), NULL, 0, 0, &subscription));
+    kill_and_reap(peer);
+}
+
 #define SLEEPERS ROUNDS(500)
 
 static _Atomic uint64_t *taken;  // deliveries, of all sleepers

@@ -232,6 +232,7 @@ SCENARIO(a_peer_that_makes_dead_lossless_observers_holds_no_post)
 SCENARIO(a_peer_that_ends_each_eviction_holds_no_post)
 SCENARIO(a_peer_that_frees_each_new_name_holds_no_call)
 SCENARIO(a_peer_that_puts_observers_to_sleep_again_holds_no_post)
+SCENARIO(a_peer_that_renews_a_name_holds_no_reader)
 
 CATEGORY(wakes)
 SCENARIO(a_post_without_a_sleeper_on_its_name_makes_no_system_call)

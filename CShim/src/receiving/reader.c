@@ -125,11 +125,13 @@ static void reader_leave(tidings_observer *o, const tidings__subscription *sub) 
 static void reader_left_prefixes(tidings_observer *o) { (void)o; }
 
 // A reader becomes a member of no entry; it only looks the name up. It looks the name up again after the pass over the
-// ring: if it still has no entry, no record of it lies before `since`.
+// ring: if it still has no entry, no record of it lies before `since`. A name that is added meanwhile takes a second
+// round. An entry goes only from a full table, and its name gets another one: a third. More are a hostile peer's.
+#define ACCOUNT_ROUNDS 4
 static int reader_account(tidings_observer *observer, tidings__subscription *subscription, bool history) {
     tidings__segment *s = &observer->center->segment;
     tidings__account_wait wait = {0};
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < ACCOUNT_ROUNDS; round++) {
         tidings__reader_resolve(observer, subscription);
         const uint32_t resolved = subscription->resolved;
         const uint64_t birth = subscription->birth;
