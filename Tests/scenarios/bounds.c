@@ -1153,6 +1153,229 @@ void each_call_ends_within_its_bound_in_the_largest_center(void) {
     each_call_in_each_world(largest(0), LARGEST_MS, true);
 }
 
+// MARK: Many subscriptions
+
+// An observer of `count` names "name 2", "name 3", …: those that `fill_names` writes.
+static tidings_observer *observer_of_many(tidings_center *of, uint32_t count, uint32_t flags) {
+    tidings_observer *observer = observer_of_nothing(of);
+    for (uint32_t i = 0; i < count; i++) {
+        char name[16];
+        uint32_t subscription;
+        const int length = snprintf(name, sizeof name, "name %u", TIDINGS__NAME_FIRST + i);
+        OK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, flags, &subscription));
+    }
+    return observer;
+}
+
+static tidings_center *reading(void) {
+    tidings_center *read_only;
+    OK(tidings_open("many", &(tidings_configuration){.flags = TIDINGS_OPEN_READ_ONLY}, &read_only));
+    keep(read_only);
+    return read_only;
+}
+
+static void next_of_many(tidings_center *of, tidings_observer *observer, uint32_t calls) {
+    tidings_delivery delivery;
+    tidings_center *own = center;
+    center = of;
+    for (uint32_t i = 0; i < calls; i++) BOUNDED(tidings_next(observer, 0, &delivery));
+    center = own;
+}
+
+// A reader has skipped 32 positions, and all have been evicted since.
+static void of_skipped_positions(uint32_t count) {
+    (void)observer_of_many(center, count, 0);
+    tidings_center *read_only = reading();
+    tidings_observer *observer = observer_of_many(read_only, count, 0);
+    tidings_delivery delivery;
+    (void)tidings_next(observer, 0, &delivery);
+    const uint64_t first = observer->cursor;
+    fill_ring(NAME);
+    observer->cursor = first + center->segment.shape.slots;
+    tidings_post(publisher_of(center, NAME), "x", 1, NULL, NULL);
+    for (uint32_t i = 0; i < TIDINGS__SKIPPED_MAX; i++)
+        observer->skipped[observer->skipped_count++] = (tidings__skipped){first - TIDINGS__SKIPPED_MAX + i, 0,
+                                                                          observer->youngest};
+    next_of_many(read_only, observer, 3);
+}
+
+// No name has an entry, and all chains are one of all entries.
+static void of_readers_chains(uint32_t count) {
+    tidings_center *read_only = reading();
+    tidings_observer *observer = observer_of_many(read_only, count, 0);
+    tidings_delivery delivery;
+    (void)tidings_next(observer, 0, &delivery);
+    fill_ring(NAME);
+    fill_ring(NAME);
+    fill_names();
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = TIDINGS__NAME_FIRST; i < s->shape.names; i++) {
+        memcpy((void *)s->names[i].key, "other", 5);
+        atomic_store(&s->names[i].next, i + 1 < s->shape.names ? i + 1 : TIDINGS__NAME_FIRST);
+    }
+    for (uint32_t i = 0; i < s->shape.buckets; i++)
+        atomic_store(&s->buckets[i], TIDINGS__NAME_FIRST + i % (s->shape.names - TIDINGS__NAME_FIRST));
+    next_of_many(read_only, observer, 3);
+}
+
+// Positions behind the cursor are claimed for the next lap, and none is evicted. The frontier is before the cursor.
+static void of_laps_without_eviction(uint32_t count) {
+    tidings_observer *observer = observer_of_many(center, count, 0);
+    tidings__segment *s = &center->segment;
+    const uint64_t oldest = tidings__oldest(s);
+    observer->cursor = oldest + 1;
+    atomic_fetch_sub(&tidings__cell_at(s, oldest)->claim, UINT64_C(1) << TIDINGS__W_LAP_SHIFT);
+    for (uint32_t i = 1; i < s->shape.slots; i++)
+        atomic_fetch_add(&tidings__cell_at(s, oldest + i)->claim, UINT64_C(1) << TIDINGS__W_LAP_SHIFT);
+    next_of_many(center, observer, 3);
+}
+
+static void posts_for_ever(void) {
+    tidings_center *own;
+    OK(tidings_open("many", NULL, &own));
+    tidings_publisher *publisher = publisher_of(own, NAME);
+    for (;;) (void)tidings_post(publisher, "x", 1, NULL, NULL);
+}
+
+// A process posts other names as fast as it can.
+static void of_fast_posts(uint32_t count) {
+    tidings_observer *observer = observer_of_many(center, count, 0);
+    const pid_t pid = start(posts_for_ever);
+    for (int i = 0; i < 20; i++) {
+        usleep(5000);
+        next_of_many(center, observer, 1);
+    }
+    kill_and_reap(pid);
+}
+
+// Values that a peer took away before the first delivery.
+static void of_lost_values(uint32_t count) {
+    if (count > 10000) count = 10000;
+    tidings_publisher *publisher = publisher_of(center, "value");
+    OK(tidings_state_set(publisher, "x", 1, NULL, NULL));
+    fill_ring(NAME);
+    fill_ring(NAME);
+    tidings_observer *observer = observer_of_nothing(center);
+    uint32_t subscription;
+    for (uint32_t i = 0; i < count; i++)
+        OK(tidings_observer_add(observer, "value", 5, NULL, 0, TIDINGS_ADD_RETAINED, &subscription));
+    atomic_store(&center->segment.names[tidings__name_find(&center->segment, &publisher->key)].retained, 0);
+    next_of_many(center, observer, 3);
+}
+
+// The one record in the history is the newest.
+static void of_late_history(uint32_t count) {
+    tidings_observer *observer = observer_of_nothing(center);
+    fill_ring(NAME);
+    OK(tidings_observer_seek(observer, 0));
+    OK(tidings_post(publisher_of(center, "value"), "x", 1, NULL, NULL));
+    uint32_t subscription;
+    OK(tidings_observer_add(observer, "value", 5, NULL, 0, TIDINGS_ADD_HISTORY, &subscription));
+    for (uint32_t i = 0; i < count; i++) {
+        char name[16];
+        const int length = snprintf(name, sizeof name, "name %u", TIDINGS__NAME_FIRST + i);
+        OK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &subscription));
+    }
+    next_of_many(center, observer, 3);
+}
+
+// Records with the largest payloads, in slots that are claimed for the lap before.
+static void of_large_payloads_without_claims(uint32_t count) {
+    (void)count;
+    tidings__segment *s = &center->segment;
+    uint8_t *large = calloc(1, s->shape.maximum_payload);
+    tidings_publisher *publisher = publisher_of(center, NAME);
+    tidings_observer *observer = observer_of(center, NAME);
+    for (uint32_t i = 0; i < 16; i++) OK(tidings_post(publisher, large, s->shape.maximum_payload, NULL, NULL));
+    for (uint32_t i = 0; i < 16; i++) OK(tidings_post(publisher, large, s->shape.maximum_payload / 5, NULL, NULL));
+    for (uint32_t i = 0; i < 16; i++) OK(tidings_post(publisher, large, s->shape.maximum_payload / 17, NULL, NULL));
+    free(large);
+    for (uint32_t i = 0; i < s->shape.slots; i++)
+        atomic_fetch_sub(&s->cells[i].claim, UINT64_C(1) << TIDINGS__W_LAP_SHIFT);
+    next_of_many(center, observer, 3);
+}
+
+// As many prefixes as there may be, and none is of a record's name.
+static void of_foreign_prefixes(uint32_t count) {
+    (void)count;
+    tidings_observer *observer = observer_of_nothing(center);
+    uint32_t subscription;
+    for (uint32_t i = 0; i < TIDINGS_PREFIXES_MAX; i++) {
+        char name[64];
+        const int length = snprintf(name, sizeof name, NAME ".%u", i);
+        OK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, TIDINGS_ADD_PREFIX, &subscription));
+    }
+    fill_ring(NAME);
+    next_of_many(center, observer, 3);
+}
+
+// As many values in the ring as it has slots.
+static void of_a_ring_of_values(uint32_t count) {
+    (void)count;
+    fill_names();
+    tidings__segment *s = &center->segment;
+    for (uint32_t i = 0; i < s->shape.slots; i++)
+        atomic_store(
+            &s->cells[i].route,
+            tidings__route_word(TIDINGS__NAME_FIRST + (uint32_t)random_below(s->shape.names - TIDINGS__NAME_FIRST), 0,
+                                TIDINGS__RECORD_RETAIN, 0));
+    tidings_observer *observer = observer_of_nothing(center);
+    uint32_t subscription;
+    BOUNDED(tidings_observer_add(observer, NULL, 0, NULL, 0, TIDINGS_ADD_RETAINED, &subscription));
+    next_of_many(center, observer, 3);
+    tidings_observer *another = observer_of_nothing(center);
+    OK(tidings_observer_seek(another, 0));
+    BOUNDED(tidings_observer_add(another, NULL, 0, NULL, 0, TIDINGS_ADD_RETAINED | TIDINGS_ADD_HISTORY, &subscription));
+    next_of_many(center, another, 3);
+}
+
+// Each makes its content, with an observer of so many names, and measures its deliveries.
+static const struct {
+    const char *name;
+    void (*next)(uint32_t count);
+    bool count;     // takes as many subscriptions
+    uint32_t mode;  // of the default center
+} many[] = {
+    {"skipped positions", of_skipped_positions, true, 0644},
+    {"chains of readers", of_readers_chains, true, 0644},
+    {"laps without eviction", of_laps_without_eviction, true, 0},
+    {"fast posts", of_fast_posts, true, 0},
+    {"lost values", of_lost_values, true, 0},
+    {"late history", of_late_history, true, 0},
+    {"large payloads, no claims", of_large_payloads_without_claims, false, 0},
+    {"foreign prefixes", of_foreign_prefixes, false, 0},
+    {"a ring of values", of_a_ring_of_values, false, 0},
+};
+
+static void next_of_each(tidings_configuration configuration, double bound) {
+    static const uint32_t counts[] = {1000, 100000};
+    bound_ms = bound;
+    const char *only = getenv("TIDINGS_TEST_WORLD");
+    for (size_t i = 0; i < sizeof many / sizeof many[0]; i++) {
+        if (only && strcmp(only, many[i].name) != 0) continue;
+        // In the largest center, each addition to a reader walks along the ring.
+        for (size_t k = 0; k < (many[i].count && bound < LARGEST_MS ? 2 : 1); k++) {
+            world = many[i].name;
+            center = NULL;
+            configuration.mode = many[i].mode;
+            OK(tidings_open("many", &configuration, &center));
+            keep(center);
+            fill_ring(NAME);
+            many[i].next(SANITIZED ? counts[k] / 100 : counts[k]);
+            OK(tidings_remove("many", NULL));
+        }
+    }
+}
+
+void each_delivery_among_many_subscriptions_ends_within_its_bound(void) {
+    next_of_each(SANITIZED ? (tidings_configuration){.slots = 512, .names = 4096} : (tidings_configuration){0},
+                 DEFAULT_MS);
+}
+
+void each_delivery_among_many_subscriptions_of_the_largest_center_ends_within_its_bound(void) {
+    next_of_each(largest(0), LARGEST_MS);
+}
+
 // Made once, which the kernel's giving of the memory is a part of; handed over and received in each world.
 static void sealed_in_each_world(tidings_configuration configuration, double bound, bool largest) {
     bound_ms = bound;

@@ -18,9 +18,9 @@ void tidings__account(const tidings__segment *s, tidings__subscription *sub, uin
 #endif
 }
 
-bool tidings__lapped(tidings_observer *o, const tidings__table *t) {
+bool tidings__leave_lap(tidings_observer *o) {
     tidings__segment *s = &o->center->segment;
-    uint64_t oldest = tidings__oldest(s), was = o->cursor;
+    uint64_t oldest = tidings__oldest(s);
     bool evicted = (int64_t)(oldest - o->cursor) > 0;
     if (evicted) {
         o->cursor = oldest;
@@ -32,6 +32,11 @@ bool tidings__lapped(tidings_observer *o, const tidings__table *t) {
     }
     // The tally also counts the positions that a reader skipped.
     if (evicted) o->skipped_count = 0;
+    return evicted;
+}
+
+void tidings__account_lap(tidings_observer *o, const tidings__table *t, uint64_t was, bool evicted) {
+    tidings__look_up_all(o, t);
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *sub = t->of[i];
         o->kind->lapped(o, sub, was, evicted);
@@ -43,6 +48,13 @@ bool tidings__lapped(tidings_observer *o, const tidings__table *t) {
             sub->missed++;
         o->telling |= sub->missed > 0;
     }
+    tidings__look_up_all(o, NULL);
+}
+
+bool tidings__lapped(tidings_observer *o, const tidings__table *t) {
+    const uint64_t was = o->cursor;
+    const bool evicted = tidings__leave_lap(o);
+    tidings__account_lap(o, t, was, evicted);
     return evicted;
 }
 

@@ -7,7 +7,7 @@
 #include "eviction/pending_claim.h"
 #include "platform/barrier.h"
 
-// A retained value that a subscription to many names has still to deliver.
+// A retained value that a subscription has still to deliver.
 typedef struct tidings__listed_value {
     uint64_t position;
     uint32_t entry;
@@ -31,7 +31,7 @@ typedef struct tidings__subscription {
     // Once the subscription is in a table, only the thread in `tidings_next` uses these three.
     _Atomic bool fresh;             // no call of `tidings__advance` has used it yet
     _Atomic bool retained;          // a retained value is to be delivered first
-    tidings__listed_value *listed;  // the retained values, if it covers many names; in posting order
+    tidings__listed_value *listed;  // the retained values, in posting order
     uint32_t listed_count, listed_next;
     uint64_t *unfinished;  // ascending: posts before `since` that were unfinished when the values were listed
     uint32_t unfinished_count;
@@ -43,6 +43,7 @@ typedef struct tidings__subscription {
     // For a reader: the entry of its name at the last lookup, and `birth`, which identifies that use of the entry.
     tidings__key key;
     uint32_t resolved, name_futex;
+    uint32_t present;  // the entry of its name at the last walk of `tidings__reader_entry`
     uint64_t birth;
     uint64_t replayed;  // passed up to this position, although the cursor went back for newer subscriptions
     uint64_t settled;   // `passed` and `missed` include all skipped positions before this one
@@ -125,13 +126,15 @@ struct tidings_observer {
     uint32_t chunks_taken;  // since posters were last informed of a taken chunk
     bool lossless;
     bool telling;          // a subscription may have losses to be reported
+    bool lapped;           // a lap is not accounted for yet, so a match changes no subscription
     bool matches;          // `kind` has a `match` of its own; here because each record needs to know
     bool plain;            // nothing is due but records: the next delivery may be taken by `tidings__take_plain`
     uint32_t telling_at;   // table index of the subscription whose losses were last reported
     bool without_memory;   // the payload to be copied last found no memory
     _Atomic bool started;  // `tidings_next` has been called: no history can be added
     tidings__pending_claim pending_claim;
-    uint64_t dry_at;  // cursor when the ring last had nothing more
+    uint64_t dry_at;        // cursor when the ring last had nothing more
+    uint64_t history_from;  // no subscription has history before this position
 
     _Atomic(tidings__table *) table;
     // Removed subscriptions that the last delivery may still point to. The next call of `tidings_next` frees them.
@@ -174,6 +177,8 @@ struct tidings_observer {
 
     // For a reader (reader.h): the values of the name futexes read before sleeping.
     _Atomic uint32_t heard_name_futexes, heard[TIDINGS__NAME_FUTEXES];
+    const tidings__table *looking_up;  // `tidings__reader_entry` looks up the names of this table. NULL: one name
+    uint64_t chains_until;  // then it walks along the table of names: 0: not determined yet, UINT64_MAX: done
     uint32_t skipped_count;
     uint32_t youngest;  // highest subscription id of any table used so far
     tidings__skipped skipped[TIDINGS__SKIPPED_MAX];
@@ -272,12 +277,23 @@ bool tidings__take_plain(tidings_observer *observer, tidings__table *table, tidi
 size_t tidings__take_more(tidings_observer *observer, tidings__table *table, tidings_delivery *deliveries,
                           size_t count);
 
+// Before and after (NULL) a thread in `tidings_next` looks up the names of all subscriptions. Only for a reader does it
+// make a difference (`tidings__reader_entry`).
+static inline void tidings__look_up_all(tidings_observer *o, const tidings__table *t) {
+    o->looking_up = t;
+    o->chains_until = 0;
+}
+
 // missed.c
 // Adds to `missed` the records that the entry's tally has counted and this subscription has not passed.
 void tidings__account(const tidings__segment *segment, tidings__subscription *subscription, uint32_t entry);
 // The slot of the cursor is in use by a later lap. Continues at the oldest position, and counts the records between as
 // missed for each subscription, exactly. False: EV contradicts the lap.
 bool tidings__lapped(tidings_observer *observer, const tidings__table *table);
+// Its two parts. `was`: the cursor before the lap. `evicted`: what the first part returned. The second one visits all
+// subscriptions. After several laps one visit is enough, if no record in between was for a subscription.
+bool tidings__leave_lap(tidings_observer *observer);
+void tidings__account_lap(tidings_observer *observer, const tidings__table *table, uint64_t was, bool evicted);
 // Delivers the losses of one subscription. False: no subscription has missed anything.
 bool tidings__tell_missed(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
 

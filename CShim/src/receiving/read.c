@@ -53,18 +53,28 @@ static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidi
                     tidings__name_was(&o->center->segment, entry, position));
 }
 
+// Visits all subscriptions only at a position that one of them has in its history: there may be a hundred thousand.
 static __attribute__((noinline)) void match_history(tidings_observer *o, tidings__table *t, uint64_t position,
                                                     uint32_t *matched) {
-    bool left = false;
+    if ((int64_t)(position - o->history_from) < 0) return;
+    bool retained = false, history = false;
+    uint64_t from = 0;
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *sub = t->of[i];
-        const bool history = tidings__history_left(sub);
-        left |= history || tidings__relaxed(&sub->retained);
-        if (history && tidings__history_at(sub) == position && *matched < o->matched_capacity)
-            o->matched[(*matched)++] = sub;
+        retained |= tidings__relaxed(&sub->retained);
+        // The position was passed without a match: a peer has made it void. Or it was lapped, and is counted here.
+        for (; tidings__history_left(sub) && (int64_t)(position - tidings__history_at(sub)) > 0;
+             tidings__history_step(sub))
+            sub->missed++, o->telling = true;
+        if (!tidings__history_left(sub)) continue;
+        const uint64_t at = tidings__history_at(sub);
+        if (at == position && *matched < o->matched_capacity) o->matched[(*matched)++] = sub;
+        if (!history || (int64_t)(from - at) > 0) from = at;
+        history = true;
     }
+    o->history_from = history && !retained ? from : 0;
     // From now on no record is looked up in each subscription.
-    if (!left) tidings__set_relaxed(&t->special, 0);
+    if (!history && !retained) tidings__set_relaxed(&t->special, 0);
 }
 
 static inline bool evicted(const tidings__segment *s, uint64_t position) {
@@ -338,6 +348,77 @@ size_t tidings__take_more(tidings_observer *o, tidings__table *t, tidings_delive
     return taken;
 }
 
+// True if the committed record at this position is for a subscription.
+static bool matches(tidings_observer *o, tidings__table *t, uint64_t position) {
+    uint32_t matched = 0;
+    return match_all(o, t, position, &matched) && matched > 0;
+}
+
+// The slot's status, and LAPPED if its claim says so, whatever its commit says: a peer may have committed each slot,
+// and claimed none. Then no payload is copied for it.
+static tidings__slot_state status_of(const tidings__segment *s, uint64_t position) {
+    const tidings__slot_state status = tidings__slot_status(s, position);
+    // The observer is at least 2^30 laps behind: the slot's later lap reads as an earlier one.
+    if (status == TIDINGS__UNDECIDED && evicted(s, position)) return TIDINGS__LAPPED;
+    if (status == TIDINGS__VALID && !tidings__slot_valid_after_copy(s, position)) return TIDINGS__LAPPED;
+    return status;
+}
+
+// Continues where the cursor was lapped. Accounts for the first lap at once. A visit of a hundred thousand
+// subscriptions takes longer than a lap. So the next visit follows only before a record that is for one of them, or at
+// the end. Losses are then reported before that record.
+static __attribute__((noinline, cold)) int catch_up(tidings_observer *o, tidings__table *t, uint64_t limit,
+                                                    tidings_delivery *d) {
+    tidings__segment *s = &o->center->segment;
+    uint32_t contradictions = tidings__lapped(o, t) ? 0 : 1, rounds = 0, visits = 0;
+    if (o->telling && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
+    if (o->cursor >= o->publish_at) tidings__publish_cursor(o, false);
+    uint64_t reach = tidings__oldest(s) + s->shape.slots, was = o->cursor;
+    bool was_evicted = false;
+    int result = TIDINGS__NOTHING;
+    while ((int64_t)(limit - o->cursor) > 0) {
+        if ((int64_t)(reach - o->cursor) <= 0) {
+            const uint64_t further = tidings__oldest(s) + s->shape.slots;
+            if (further == reach || ++rounds > 64) break;
+            reach = further;
+            continue;
+        }
+        tidings__slot_state status = status_of(s, o->cursor);
+        if (status == TIDINGS__VALID && o->lapped && matches(o, t, o->cursor)) {
+            if (++visits > 4) break;
+            tidings__account_lap(o, t, was, was_evicted);
+            o->lapped = was_evicted = false;
+            if (o->telling && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
+            continue;
+        }
+        if (status == TIDINGS__VALID) {
+            bool gone;
+            const int taken = take(o, t, d, &gone);
+            if (taken != TIDINGS__NOTHING) {
+                o->lapped = false;  // set only if a peer changes the record meanwhile
+                return taken;
+            }
+            if (gone) status = TIDINGS__LAPPED;
+        }
+        if (status == TIDINGS__VOID) o->cursor++;
+        if (status == TIDINGS__LAPPED) {
+            if (!o->lapped) was = o->cursor;
+            o->lapped = true;
+            const bool evicted = tidings__leave_lap(o);
+            was_evicted |= evicted;
+            // A few contradictions may be transient. Give up after 64: a hostile peer could extend the walk without
+            // end.
+            if (!evicted && ++contradictions > 64) break;
+        }
+        if (status == TIDINGS__CLAIMED) result = TIDINGS__IN_FLIGHT;
+        if (status == TIDINGS__CLAIMED || status == TIDINGS__UNDECIDED) break;
+        if (o->cursor >= o->publish_at) tidings__publish_cursor(o, false);
+    }
+    if (o->lapped) tidings__account_lap(o, t, was, was_evicted);
+    o->lapped = false;
+    return o->telling && tidings__tell_missed(o, t, d) ? TIDINGS__DELIVERED : result;
+}
+
 int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
     if (!room_to_match(o, t->count + 1)) return -ENOMEM;
@@ -349,7 +430,6 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
     if (__builtin_expect(tidings__relaxed(&t->fresh), 0)) activate_subscriptions(o, t);
     // Never beyond the ring's end, computed from EV, whatever the cells say.
     uint64_t reach = tidings__oldest(s) + s->shape.slots;
-    uint32_t contradictions = 0;
     for (int rounds = 0;;) {
         if ((int64_t)(limit - o->cursor) <= 0) break;
         if ((int64_t)(reach - o->cursor) <= 0) {
@@ -370,12 +450,7 @@ int tidings__advance(tidings_observer *o, tidings__table *t, uint64_t limit, tid
         if (status == TIDINGS__VOID) o->cursor++;
         // The observer is at least 2^30 laps behind: the slot's later lap reads as an earlier one.
         if (status == TIDINGS__UNDECIDED && (int64_t)(tidings__oldest(s) - position) > 0) status = TIDINGS__LAPPED;
-        if (status == TIDINGS__LAPPED) {
-            // A few contradictions may be transient. Give up after 64: a hostile peer could extend the walk without
-            // end.
-            if (!tidings__lapped(o, t) && ++contradictions > 64) return TIDINGS__NOTHING;
-            if (o->telling && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
-        }
+        if (status == TIDINGS__LAPPED) return catch_up(o, t, limit, d);
         if (status == TIDINGS__UNDECIDED) return TIDINGS__NOTHING;
         if (status == TIDINGS__CLAIMED) return TIDINGS__IN_FLIGHT;
         if (o->cursor >= o->publish_at) tidings__publish_cursor(o, false);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "platform/clock.h"
 #include "platform/error.h"
 #include "platform/futex.h"
 #include "receiving/account.h"
@@ -13,11 +14,59 @@
 
 #define LONGEST_SLEEP_NS 1000000000
 
-uint32_t tidings__reader_resolve(tidings_observer *o, tidings__subscription *sub) {
+// Finds the entries of all subscribed names in one walk along the table of names.
+static void walk_names(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
-    sub->resolved = sub->entry == TIDINGS__NAME_ALL ? TIDINGS__NAME_ALL : tidings__name_find(s, &sub->key);
+    for (uint32_t i = 0; i < t->count; i++) t->of[i]->present = TIDINGS__NAME_NONE;
+    const uint32_t end = tidings__names_end(s);
+    // In a table that a peer has damaged, many entries may have the hash of many subscriptions.
+    uint64_t left = (uint64_t)end + 4 * (uint64_t)t->count;
+    for (uint32_t entry = TIDINGS__NAME_FIRST; entry < end && left > 0; entry++) {
+        const tidings__name *name = &s->names[entry];
+        tidings__name_ahead(s, entry, end);
+        const uint64_t state = tidings__acquire(&name->state) & 0xf;
+        if (state != TIDINGS__NAME_LINKED && state != TIDINGS__NAME_LEAVING) continue;
+        const tidings__key sought = {.hash = tidings__relaxed(&name->hash)};
+        uint32_t count;
+        tidings__subscription *const *of = tidings__table_find(t, tidings__reader_number(&sought), &count);
+        left -= count < left ? count : left;
+        for (uint32_t i = 0; i < count; i++)
+            if (tidings__name_same(name, &of[i]->key)) of[i]->present = entry;
+    }
+}
+
+// A peer can make each chain 4,096 entries long, and there may be a hundred thousand names to look up.
+#define CHAINS_NS 2000000
+
+// The present entry of the subscription's name. TIDINGS__NAME_NONE: the table has none. If all names are looked up,
+// searches chains for a while, and then the whole table once for all of them.
+static uint32_t entry_of(tidings_observer *o, const tidings__subscription *sub) {
+    if (o->looking_up && o->chains_until != UINT64_MAX) {
+        const uint64_t now = tidings__monotonic_ns();
+        if (o->chains_until == 0) o->chains_until = now + CHAINS_NS;
+        if (now >= o->chains_until) {
+            walk_names(o, o->looking_up);
+            o->chains_until = UINT64_MAX;
+        }
+    }
+    return o->looking_up && o->chains_until == UINT64_MAX ? sub->present
+                                                          : tidings__name_find(&o->center->segment, &sub->key);
+}
+
+static uint32_t resolve_to(tidings__segment *s, tidings__subscription *sub, uint32_t entry) {
+    sub->resolved = entry;
     if (sub->resolved != TIDINGS__NAME_NONE) sub->birth = tidings__acquire(&s->names[sub->resolved].birth);
     return sub->resolved;
+}
+
+// For a thread that adds the subscription.
+static uint32_t resolve_alone(tidings_observer *o, tidings__subscription *sub) {
+    tidings__segment *s = &o->center->segment;
+    return resolve_to(s, sub, sub->entry == TIDINGS__NAME_ALL ? TIDINGS__NAME_ALL : tidings__name_find(s, &sub->key));
+}
+
+uint32_t tidings__reader_resolve(tidings_observer *o, tidings__subscription *sub) {
+    return resolve_to(&o->center->segment, sub, sub->entry == TIDINGS__NAME_ALL ? TIDINGS__NAME_ALL : entry_of(o, sub));
 }
 
 uint64_t tidings__reader_resolve_anew(tidings_observer *o, tidings__subscription *sub, uint64_t until) {
@@ -46,6 +95,10 @@ static void reader_match(tidings_observer *o, const tidings__table *t, uint32_t 
         if (!tidings__due(sub, position)) continue;
         if (sub->resolved != entry || sub->birth != birth) {
             if (!tidings__name_same(name, &sub->key)) continue;
+            if (o->lapped) {
+                o->matched[(*matched)++] = sub;
+                continue;
+            }
             sub->resolved = entry;
             sub->birth = birth;
             if ((int64_t)(birth - position) <= 0) {
@@ -66,9 +119,9 @@ static void reader_match(tidings_observer *o, const tidings__table *t, uint32_t 
 
 // True if the entry was taken out, and the name has another one since. Its birth then lies beyond the records that
 // carry its number, so beyond the cursor.
-static bool moved_to_another(tidings__segment *s, const tidings__subscription *sub, uint64_t cursor) {
+static bool moved_to_another(tidings_observer *o, const tidings__subscription *sub, uint64_t cursor) {
     if ((int64_t)(sub->birth - cursor) <= 0) return false;
-    const uint32_t now = tidings__name_find(s, &sub->key);
+    const uint32_t now = entry_of(o, sub);
     return now != sub->resolved && now != TIDINGS__NAME_NONE;
 }
 
@@ -81,7 +134,7 @@ static void reader_lapped(tidings_observer *o, tidings__subscription *sub, uint6
         if (tidings__reader_resolve(o, sub) == TIDINGS__NAME_NONE) return;
         sub->passed = 0;
     } else if (entry != TIDINGS__NAME_ALL &&
-               (tidings__acquire(&s->names[entry].birth) != sub->birth || moved_to_another(s, sub, was))) {
+               (tidings__acquire(&s->names[entry].birth) != sub->birth || moved_to_another(o, sub, was))) {
         // The table was full, and the entry was taken out or given to another name: its count is lost, or not all.
         // Count the most that can have been missed.
         const uint64_t end = tidings__reader_resolve_anew(o, sub, o->cursor);
@@ -132,14 +185,14 @@ static int reader_account(tidings_observer *observer, tidings__subscription *sub
     tidings__segment *s = &observer->center->segment;
     tidings__account_wait wait = {0};
     for (int round = 0; round < ACCOUNT_ROUNDS; round++) {
-        tidings__reader_resolve(observer, subscription);
+        resolve_alone(observer, subscription);
         const uint32_t resolved = subscription->resolved;
         const uint64_t birth = subscription->birth;
         free(subscription->history);
         subscription->history = NULL;
         const int error = tidings__account_begin(observer, subscription, resolved, history, &wait);
         if (error) return error;
-        if (tidings__reader_resolve(observer, subscription) == resolved &&
+        if (resolve_alone(observer, subscription) == resolved &&
             (resolved == TIDINGS__NAME_NONE || subscription->birth == birth))
             return 0;
     }

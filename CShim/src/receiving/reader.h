@@ -13,7 +13,7 @@ static inline uint32_t tidings__reader_number(const tidings__key *key) {
 }
 
 // Finds the current entry of the subscription's name, and stores its number and birth. TIDINGS__NAME_NONE: the table
-// has no entry for the name.
+// has no entry for the name. For the thread in `tidings_next`.
 uint32_t tidings__reader_resolve(tidings_observer *observer, tidings__subscription *subscription);
 // The name's entry was given to another name: finds the name's present entry, if it has one, and counts as passed what
 // its tally counts. Returns the position up to which that accounts for all records: `until`, or the tally's end, which

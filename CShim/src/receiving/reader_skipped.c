@@ -1,6 +1,10 @@
 // Positions that a reader skips: claimed ones that their posters don't finish. A reader can't revoke them.
 // design/5-access.md.
 #include "receiving/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "registry/tally.h"
 #include "ring/verdict.h"
 
@@ -109,32 +113,124 @@ static void settle_without_tally(tidings_observer *o, tidings__subscription *sub
     sub->settled = oldest;
 }
 
+// The records of a part of the ring, as one walk found them: chains by entry, the newest record first. `first` and
+// `next` are record numbers + 1.
+typedef struct records {
+    uint32_t *first, count;  // `first`: of each entry
+    struct {
+        uint64_t position;
+        uint32_t next;
+    } * of;
+} records;
+
+static void note(records *found, uint32_t entry, uint64_t position) {
+    found->of[found->count].position = position;
+    found->of[found->count].next = found->first[entry];
+    found->first[entry] = ++found->count;
+}
+
+// False: no memory.
+static bool find_records(const tidings__segment *s, uint64_t from, uint64_t to, records *found) {
+    *found = (records){.first = calloc(s->shape.names, sizeof *found->first),
+                       .of = malloc((3 * (to - from) + 1) * sizeof *found->of)};
+    for (uint64_t p = from; found->first && found->of && p != to; p++) {
+        if (tidings__slot_status(s, p) != TIDINGS__VALID) continue;
+        const uint64_t route = tidings__route(tidings__cell_at(s, p));
+        if (!tidings__slot_valid_after_copy(s, p)) continue;
+        const uint32_t name = tidings__route_name(route), with_subject = tidings__route_name_subject(route);
+        note(found, TIDINGS__NAME_ALL, p);
+        if (name > TIDINGS__NAME_ALL && name < s->shape.names) note(found, name, p);
+        if (with_subject > TIDINGS__NAME_ALL && with_subject < s->shape.names && with_subject != name)
+            note(found, with_subject, p);
+    }
+    return found->first && found->of;
+}
+
+static uint64_t count_found(const records *found, uint32_t entry, uint64_t from, uint64_t to) {
+    uint64_t count = 0;
+    for (uint32_t i = found->first[entry]; i && (int64_t)(found->of[i - 1].position - from) >= 0;
+         i = found->of[i - 1].next)
+        count += (int64_t)(to - found->of[i - 1].position) > 0;
+    return count;
+}
+
+// How many of these records the subscription skipped: they are not in `passed`.
+static uint64_t count_skipped(const tidings_observer *o, const tidings__subscription *sub, const records *found,
+                              uint64_t from, uint64_t to) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < o->skipped_count; i++) {
+        const tidings__skipped *skipped = &o->skipped[i];
+        if ((int64_t)(skipped->position - from) < 0 || (int64_t)(to - skipped->position) <= 0 ||
+            sub->id <= skipped->older || sub->id > skipped->youngest)
+            continue;
+        // The same position may be listed again, for newer subscriptions.
+        count += count_found(found, sub->resolved, skipped->position, skipped->position + 1);
+    }
+    return count;
+}
+
+// Before a tally is read: its entry. False: it was counted otherwise, or has no entry.
+static bool has_tally(tidings_observer *o, tidings__subscription *sub) {
+    if (tidings__relaxed(&sub->fresh)) return false;
+    if (sub->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE) sub->passed = 0;
+    if (sub->resolved == TIDINGS__NAME_NONE) return false;
+    if (sub->resolved == TIDINGS__NAME_ALL ||
+        tidings__acquire(&o->center->segment.names[sub->resolved].birth) == sub->birth)
+        return true;
+    settle_without_tally(o, sub);
+    return false;
+}
+
 // Evicted before its outcome was known: missed = evicted count − passed. The tally counts all records before its `end`;
-// `passed` counts all but the skipped ones. False: retry later.
+// `passed` counts all but the skipped ones. The ring's records between that end and the cursor are found in one walk
+// for all subscriptions, before any tally is read: what is evicted afterwards lies before the `end` that is read.
+// False: retry later.
 static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
-    for (uint32_t i = 0; i < t->count; i++) {
+    uint64_t to = o->cursor, from = tidings__oldest(s);
+    for (uint32_t i = 0; i < t->count; i++)
+        if ((int64_t)(t->of[i]->replayed - to) > 0) to = t->of[i]->replayed;
+    if ((int64_t)(from - to) > 0) to = from;  // the reader is lapped, too
+    if (to - from > s->shape.slots) return false;
+    records found;
+    const bool all = find_records(s, from, to, &found);
+    bool unsettled = false;
+    const uint64_t oldest = tidings__oldest(s);
+    uint32_t entry = TIDINGS__NAME_NONE;
+    uint64_t counted_from = 0, counted_to = 0, between = 0;
+    tidings__look_up_all(o, t);
+    for (uint32_t i = 0; all && i < t->count; i++) {
         tidings__subscription *sub = t->of[i];
         uint64_t before, end;
-        if (tidings__relaxed(&sub->fresh)) continue;
-        if (sub->resolved == TIDINGS__NAME_NONE && tidings__reader_resolve(o, sub) != TIDINGS__NAME_NONE)
-            sub->passed = 0;
-        if (sub->resolved == TIDINGS__NAME_NONE) continue;
-        if (sub->resolved != TIDINGS__NAME_ALL && tidings__acquire(&s->names[sub->resolved].birth) != sub->birth) {
-            settle_without_tally(o, sub);
-            continue;
-        }
+        if (!has_tally(o, sub)) continue;
         // The first position that this subscription has not passed. The cursor may have gone back behind it for newer
         // ones.
         const uint64_t at = (int64_t)(sub->replayed - o->cursor) > 0 ? sub->replayed : o->cursor;
-        if (!count_before(o, sub, at, &before, &end)) return false;
+        tidings__tally_read(&s->names[sub->resolved].tally, &before, &end);
+        // Between the tally's end and `oldest` lies no record of this name.
+        if ((int64_t)(oldest - end) > 0) end = oldest;
+        // The eviction under way has counted beyond this position. The subscription passes that end soon, or is lapped.
+        if ((int64_t)(at - end) < 0) {
+            unsettled = true;
+            continue;
+        }
+        // There may be very many subscriptions to one name.
+        if (entry != sub->resolved || counted_from != end || counted_to != at)
+            between = count_found(&found, entry = sub->resolved, counted_from = end, counted_to = at);
+#ifndef MUTANT_SKIPPED_NOT_LEFT_OUT  // Found by: interleaving lapped_readers
+        before -= count_skipped(o, sub, &found, end, at);
+#endif
+        before += between;
         sub->settled = end;
         if ((int64_t)(before - sub->passed) <= 0) continue;
         sub->missed += before - sub->passed;
         sub->passed = before;
         o->telling = true;
     }
-    return true;
+    tidings__look_up_all(o, NULL);
+    free(found.first);
+    free(found.of);
+    return all && !unsettled;
 }
 
 static bool is_of(tidings__segment *s, const tidings__subscription *sub, uint32_t entry) {
@@ -142,24 +238,31 @@ static bool is_of(tidings__segment *s, const tidings__subscription *sub, uint32_
     return name && tidings__name_same(name, &sub->key);
 }
 
-// The skipped position was committed after all: count it as missed for each subscription that skipped it.
-static void settle_valid(tidings_observer *o, const tidings__table *t, const tidings__skipped *skipped,
-                         uint64_t route) {
-    tidings__segment *s = &o->center->segment;
-    for (uint32_t i = 0; i < t->count; i++) {
-        tidings__subscription *sub = t->of[i];
-        if (!owes(sub, skipped)) continue;
-        if (sub->entry != TIDINGS__NAME_ALL && !is_of(s, sub, tidings__route_name(route)) &&
-            !is_of(s, sub, tidings__route_name_subject(route)))
-            continue;
+// The skipped position was committed after all: counts it as missed for each of these subscriptions that skipped it.
+static void settle_valid(tidings_observer *o, const tidings__table *t, uint32_t number, uint32_t entry,
+                         const tidings__skipped *skipped) {
+    uint32_t count;
+    tidings__subscription *const *of = tidings__table_find(t, number, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        tidings__subscription *sub = of[i];
+        if (!owes(sub, skipped) || (number != TIDINGS__NAME_ALL && !is_of(&o->center->segment, sub, entry))) continue;
         sub->missed++;
         sub->passed++;
         o->telling = true;
     }
 }
 
+static void settle_valid_of(tidings_observer *o, const tidings__table *t, uint32_t entry,
+                            const tidings__skipped *skipped) {
+    const tidings__name *name = tidings__name_at(&o->center->segment, entry);
+    if (!name || entry == TIDINGS__NAME_ALL) return;
+    const tidings__key sought = {.hash = tidings__relaxed(&name->hash)};
+    settle_valid(o, t, tidings__reader_number(&sought), entry, skipped);
+}
+
 void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
+    uint32_t evicted = 0;  // so many, at the beginning of the list
     for (uint32_t i = 0; i < o->skipped_count; i++) {
         const tidings__skipped skipped = o->skipped[i];
         const tidings__slot_state status = tidings__slot_status(s, skipped.position);
@@ -167,13 +270,20 @@ void tidings__reader_settle(tidings_observer *o, const tidings__table *t) {
         if (status == TIDINGS__VALID) {
             const uint64_t route = tidings__route(tidings__cell_at(s, skipped.position));
             if (tidings__slot_valid_after_copy(s, skipped.position)) {
-                settle_valid(o, t, &skipped, route);
+                const uint32_t name = tidings__route_name(route), with_subject = tidings__route_name_subject(route);
+                settle_valid(o, t, TIDINGS__NAME_ALL, TIDINGS__NAME_ALL, &skipped);
+                settle_valid_of(o, t, name, &skipped);
+                if (with_subject != name) settle_valid_of(o, t, with_subject, &skipped);
                 settled = true;
             }
         } else if (status == TIDINGS__LAPPED) {
-            settled = settle_by_tally(o, t);
+            o->skipped[i] = o->skipped[evicted];
+            o->skipped[evicted++] = skipped;
         }
-        // Removes it at once: `count_records` leaves out what is listed here, and this position is in `passed` now.
+        // Removes it at once: `settle_by_tally` leaves out what is listed here, and this position is in `passed` now.
         if (settled) o->skipped[i--] = o->skipped[--o->skipped_count];
     }
+    if (evicted == 0 || !settle_by_tally(o, t)) return;
+    o->skipped_count -= evicted;
+    memmove(o->skipped, o->skipped + evicted, o->skipped_count * sizeof o->skipped[0]);
 }

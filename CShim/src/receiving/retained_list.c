@@ -143,10 +143,20 @@ bool tidings__values_begin(tidings_observer *o, tidings__subscription *sub) {
     tidings__record r;
     uint64_t position;
     uint32_t chunk;
-    const bool found = entry &&
-                       tidings__retained_find(&o->center->segment, entry, 0, sub->since, &position, &chunk, &r) &&
-                       !in_history(sub, position);
-    tidings__set_relaxed(&sub->retained, found);
+    tidings__segment *s = &o->center->segment;
+    if (!entry || !tidings__retained_find(s, entry, 0, sub->since, &position, &chunk, &r) || in_history(sub, position))
+        return true;
+    // Listed, so that no delivery searches the ring for it: there may be very many subscriptions.
+    list l = {0};
+    for (uint64_t p = position + 1; !s->writable && (int64_t)(sub->since - p) > 0; p++)
+        if (tidings__slot_status(s, p) == TIDINGS__CLAIMED && !note_unfinished(&l, p)) return false;
+    sub->unfinished = l.unfinished;
+    sub->unfinished_count = l.unfinished_count;
+    sub->listed = malloc(sizeof *sub->listed);
+    if (!sub->listed) return false;
+    *sub->listed = (tidings__listed_value){.position = position, .entry = entry};
+    sub->listed_count = 1;
+    tidings__set_relaxed(&sub->retained, true);
     return true;
 }
 
@@ -242,9 +252,6 @@ int tidings__values_deliver(tidings_observer *o, const tidings__table *t, tiding
             if (result != TIDINGS__NOTHING) return result;
         }
         tidings__set_relaxed(&sub->retained, false);
-        const int result = sub->many ? TIDINGS__NOTHING
-                                     : deliver(o, sub, o->kind->value_entry(o, sub), 0, sub->since, d);
-        if (result != TIDINGS__NOTHING) return result;
     }
     return TIDINGS__NOTHING;
 }
