@@ -1230,24 +1230,6 @@ static void of_laps_without_eviction(uint32_t count) {
     next_of_many(center, observer, 3);
 }
 
-static void posts_for_ever(void) {
-    tidings_center *own;
-    OK(tidings_open("many", NULL, &own));
-    tidings_publisher *publisher = publisher_of(own, NAME);
-    for (;;) (void)tidings_post(publisher, "x", 1, NULL, NULL);
-}
-
-// A process posts other names as fast as it can.
-static void of_fast_posts(uint32_t count) {
-    tidings_observer *observer = observer_of_many(center, count, 0);
-    const pid_t pid = start(posts_for_ever);
-    for (int i = 0; i < 20; i++) {
-        usleep(5000);
-        next_of_many(center, observer, 1);
-    }
-    kill_and_reap(pid);
-}
-
 // Values that a peer took away before the first delivery.
 static void of_lost_values(uint32_t count) {
     if (count > 10000) count = 10000;
@@ -1339,7 +1321,6 @@ static const struct {
     {"skipped positions", of_skipped_positions, true, 0644},
     {"chains of readers", of_readers_chains, true, 0644},
     {"laps without eviction", of_laps_without_eviction, true, 0},
-    {"fast posts", of_fast_posts, true, 0},
     {"lost values", of_lost_values, true, 0},
     {"late history", of_late_history, true, 0},
     {"large payloads, no claims", of_large_payloads_without_claims, false, 0},

@@ -68,9 +68,7 @@ static bool count_before(const tidings_observer *o, const tidings__subscription 
     const uint64_t oldest = tidings__oldest(s);
     uint64_t between;
     tidings__tally_read(&s->names[sub->resolved].tally, before, end);
-#ifndef MUTANT_READER_WALKS_EVICTED_RANGE  // Found by: interleaving lapped_readers
     if ((int64_t)(oldest - *end) > 0) *end = oldest;
-#endif
     const bool behind = (int64_t)(position - *end) >= 0;
     if (!count_records(o, sub, behind ? *end : position, behind ? position : *end, &between)) return false;
     *before += behind ? between : -between;
@@ -217,10 +215,10 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
         // There may be very many subscriptions to one name.
         if (entry != sub->resolved || counted_from != end || counted_to != at)
             between = count_found(&found, entry = sub->resolved, counted_from = end, counted_to = at);
-#ifndef MUTANT_SKIPPED_NOT_LEFT_OUT  // Found by: interleaving lapped_readers
         before -= count_skipped(o, sub, &found, end, at);
-#endif
+#ifndef MUTANT_READER_COUNTS_TALLY_ALONE  // Found by: interleaving lapped_readers
         before += between;
+#endif
         sub->settled = end;
         if ((int64_t)(before - sub->passed) <= 0) continue;
         sub->missed += before - sub->passed;
