@@ -29,7 +29,7 @@ struct tidings__observer_kind {
                   uint32_t *matched);
     // After a lap: counts what the subscription has lost. `was`: the cursor before the lap. `evicted`: false if EV
     // contradicts the lap.
-    void (*lapped)(tidings_observer *observer, tidings__subscription *subscription, uint64_t was, bool evicted);
+    void (*lapped)(tidings_observer *observer, tidings__subscription *subscription, uint64_t was, uint64_t gone);
 
     // The entry that holds the retained value of a subscription to one name; TIDINGS__NAME_NONE: none.
     uint32_t (*value_entry)(const tidings_observer *observer, const tidings__subscription *subscription);

@@ -50,9 +50,9 @@ static void member_added(tidings_observer *o, uint64_t since, bool retained) {
     if (retained || (int64_t)(tidings__frontier(s, since) - since) > 0) tidings__doorbell_ring(s, o->index);
 }
 
-static void member_lapped(tidings_observer *o, tidings__subscription *sub, uint64_t was, bool evicted) {
+static void member_lapped(tidings_observer *o, tidings__subscription *sub, uint64_t was, uint64_t gone) {
     (void)was;
-    (void)evicted;
+    (void)gone;
     tidings__account(&o->center->segment, sub, sub->entry);
 }
 

@@ -18,11 +18,10 @@ void tidings__account(const tidings__segment *s, tidings__subscription *sub, uin
 #endif
 }
 
-bool tidings__leave_lap(tidings_observer *o) {
+uint64_t tidings__leave_lap(tidings_observer *o) {
     tidings__segment *s = &o->center->segment;
-    uint64_t oldest = tidings__oldest(s);
-    bool evicted = (int64_t)(oldest - o->cursor) > 0;
-    if (evicted) {
+    const uint64_t oldest = tidings__oldest(s), gone = (int64_t)(oldest - o->cursor) > 0 ? oldest - o->cursor : 0;
+    if (gone) {
         o->cursor = oldest;
     } else {
         // An honest ring evicts a position before its slot is reused. This one is damaged: continue at its apparent
@@ -31,20 +30,21 @@ bool tidings__leave_lap(tidings_observer *o) {
         o->cursor = (int64_t)(frontier - o->cursor) > 0 ? frontier : o->cursor + 1;
     }
     // The tally also counts the positions that a reader skipped.
-    if (evicted) o->skipped_count = 0;
-    return evicted;
+    if (gone) o->skipped_count = 0;
+    return gone;
 }
 
-void tidings__account_lap(tidings_observer *o, const tidings__table *t, uint64_t was, bool evicted) {
+void tidings__account_lap(tidings_observer *o, const tidings__table *t, uint64_t was, uint64_t gone) {
     tidings__look_up_all(o, t);
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *sub = t->of[i];
-        o->kind->lapped(o, sub, was, evicted);
+        o->kind->lapped(o, sub, was, gone);
         // An unfinished eviction may already have counted records beyond the cursor, up to `accounted`. History before
         // that is counted as missed here. Otherwise the later loss would be reported before the older history is
         // delivered.
-        uint64_t gone = (int64_t)(sub->accounted - o->cursor) > 0 ? sub->accounted : o->cursor;
-        for (; tidings__history_left(sub) && (int64_t)(gone - tidings__history_at(sub)) > 0; tidings__history_step(sub))
+        const uint64_t counted = (int64_t)(sub->accounted - o->cursor) > 0 ? sub->accounted : o->cursor;
+        for (; tidings__history_left(sub) && (int64_t)(counted - tidings__history_at(sub)) > 0;
+             tidings__history_step(sub))
             sub->missed++;
         o->telling |= sub->missed > 0;
     }
@@ -53,9 +53,9 @@ void tidings__account_lap(tidings_observer *o, const tidings__table *t, uint64_t
 
 bool tidings__lapped(tidings_observer *o, const tidings__table *t) {
     const uint64_t was = o->cursor;
-    const bool evicted = tidings__leave_lap(o);
-    tidings__account_lap(o, t, was, evicted);
-    return evicted;
+    const uint64_t gone = tidings__leave_lap(o);
+    tidings__account_lap(o, t, was, gone);
+    return gone > 0;
 }
 
 // No position from here on has been evicted, or counted as evicted, whatever a hostile writer has made of a tally: an

@@ -43,7 +43,7 @@ typedef struct tidings__subscription {
     // For a reader: the entry of its name at the last lookup, and `birth`, which identifies that use of the entry.
     tidings__key key;
     uint32_t resolved, name_futex;
-    uint32_t present;  // the entry of its name at the last walk of `tidings__reader_entry`
+    uint32_t present;  // the entry of its name at the last walk along all names
     uint64_t birth;
     uint64_t replayed;  // passed up to this position, although the cursor went back for newer subscriptions
     uint64_t settled;   // `passed` and `missed` include all skipped positions before this one
@@ -177,7 +177,7 @@ struct tidings_observer {
 
     // For a reader (reader.h): the values of the name futexes read before sleeping.
     _Atomic uint32_t heard_name_futexes, heard[TIDINGS__NAME_FUTEXES];
-    const tidings__table *looking_up;  // `tidings__reader_entry` looks up the names of this table. NULL: one name
+    const tidings__table *looking_up;  // the names of this table are looked up (`entry_of`). NULL: one name
     uint64_t chains_until;  // then it walks along the table of names: 0: not determined yet, UINT64_MAX: done
     uint32_t skipped_count;
     uint32_t youngest;  // highest subscription id of any table used so far
@@ -278,7 +278,7 @@ size_t tidings__take_more(tidings_observer *observer, tidings__table *table, tid
                           size_t count);
 
 // Before and after (NULL) a thread in `tidings_next` looks up the names of all subscriptions. Only for a reader does it
-// make a difference (`tidings__reader_entry`).
+// make a difference (`entry_of` of reader.c).
 static inline void tidings__look_up_all(tidings_observer *o, const tidings__table *t) {
     o->looking_up = t;
     o->chains_until = 0;
@@ -290,10 +290,11 @@ void tidings__account(const tidings__segment *segment, tidings__subscription *su
 // The slot of the cursor is in use by a later lap. Continues at the oldest position, and counts the records between as
 // missed for each subscription, exactly. False: EV contradicts the lap.
 bool tidings__lapped(tidings_observer *observer, const tidings__table *table);
-// Its two parts. `was`: the cursor before the lap. `evicted`: what the first part returned. The second one visits all
-// subscriptions. After several laps one visit is enough, if no record in between was for a subscription.
-bool tidings__leave_lap(tidings_observer *observer);
-void tidings__account_lap(tidings_observer *observer, const tidings__table *table, uint64_t was, bool evicted);
+// Its two parts. `was`: the cursor before the first lap. `gone`: how many positions the laps have passed over, as the
+// first part returned them; 0: EV contradicts. The second part visits all subscriptions. After several laps one visit
+// is enough, if no record in between was for a subscription.
+uint64_t tidings__leave_lap(tidings_observer *observer);
+void tidings__account_lap(tidings_observer *observer, const tidings__table *table, uint64_t was, uint64_t gone);
 // Delivers the losses of one subscription. False: no subscription has missed anything.
 bool tidings__tell_missed(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);
 

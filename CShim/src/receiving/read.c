@@ -374,7 +374,7 @@ static __attribute__((noinline, cold)) int catch_up(tidings_observer *o, tidings
     if (o->telling && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
     if (o->cursor >= o->publish_at) tidings__publish_cursor(o, false);
     uint64_t reach = tidings__oldest(s) + s->shape.slots, was = o->cursor;
-    bool was_evicted = false;
+    uint64_t gone_by = 0;
     int result = TIDINGS__NOTHING;
     while ((int64_t)(limit - o->cursor) > 0) {
         if ((int64_t)(reach - o->cursor) <= 0) {
@@ -386,8 +386,9 @@ static __attribute__((noinline, cold)) int catch_up(tidings_observer *o, tidings
         tidings__slot_state status = status_of(s, o->cursor);
         if (status == TIDINGS__VALID && o->lapped && matches(o, t, o->cursor)) {
             if (++visits > 4) break;
-            tidings__account_lap(o, t, was, was_evicted);
-            o->lapped = was_evicted = false;
+            tidings__account_lap(o, t, was, gone_by);
+            o->lapped = false;
+            gone_by = 0;
             if (o->telling && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
             continue;
         }
@@ -404,17 +405,17 @@ static __attribute__((noinline, cold)) int catch_up(tidings_observer *o, tidings
         if (status == TIDINGS__LAPPED) {
             if (!o->lapped) was = o->cursor;
             o->lapped = true;
-            const bool evicted = tidings__leave_lap(o);
-            was_evicted |= evicted;
+            const uint64_t passed_over = tidings__leave_lap(o);
+            gone_by += passed_over;
             // A few contradictions may be transient. Give up after 64: a hostile peer could extend the walk without
             // end.
-            if (!evicted && ++contradictions > 64) break;
+            if (passed_over == 0 && ++contradictions > 64) break;
         }
         if (status == TIDINGS__CLAIMED) result = TIDINGS__IN_FLIGHT;
         if (status == TIDINGS__CLAIMED || status == TIDINGS__UNDECIDED) break;
         if (o->cursor >= o->publish_at) tidings__publish_cursor(o, false);
     }
-    if (o->lapped) tidings__account_lap(o, t, was, was_evicted);
+    if (o->lapped) tidings__account_lap(o, t, was, gone_by);
     o->lapped = false;
     return o->telling && tidings__tell_missed(o, t, d) ? TIDINGS__DELIVERED : result;
 }

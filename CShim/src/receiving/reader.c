@@ -14,6 +14,15 @@
 
 #define LONGEST_SLEEP_NS 1000000000
 
+static bool is_in_use(const tidings__name *name) {
+    const uint64_t state = tidings__acquire(&name->state) & 0xf;
+    return state == TIDINGS__NAME_LINKED || state == TIDINGS__NAME_LEAVING;
+}
+
+static bool has_name(const tidings__name *name, const tidings__key *key) {
+    return is_in_use(name) && tidings__name_same(name, key);
+}
+
 // Finds the entries of all subscribed names in one walk along the table of names.
 static void walk_names(tidings_observer *o, const tidings__table *t) {
     tidings__segment *s = &o->center->segment;
@@ -24,8 +33,7 @@ static void walk_names(tidings_observer *o, const tidings__table *t) {
     for (uint32_t entry = TIDINGS__NAME_FIRST; entry < end && left > 0; entry++) {
         const tidings__name *name = &s->names[entry];
         tidings__name_ahead(s, entry, end);
-        const uint64_t state = tidings__acquire(&name->state) & 0xf;
-        if (state != TIDINGS__NAME_LINKED && state != TIDINGS__NAME_LEAVING) continue;
+        if (!is_in_use(name)) continue;
         const tidings__key sought = {.hash = tidings__relaxed(&name->hash)};
         uint32_t count;
         tidings__subscription *const *of = tidings__table_find(t, tidings__reader_number(&sought), &count);
@@ -49,8 +57,11 @@ static uint32_t entry_of(tidings_observer *o, const tidings__subscription *sub) 
             o->chains_until = UINT64_MAX;
         }
     }
-    return o->looking_up && o->chains_until == UINT64_MAX ? sub->present
-                                                          : tidings__name_find(&o->center->segment, &sub->key);
+    tidings__segment *s = &o->center->segment;
+    if (!o->looking_up || o->chains_until != UINT64_MAX) return tidings__name_find(s, &sub->key);
+    // The walk may have found it long ago, and the entry may have another name since.
+    if (sub->present == TIDINGS__NAME_NONE || has_name(&s->names[sub->present], &sub->key)) return sub->present;
+    return tidings__name_find(s, &sub->key);
 }
 
 static uint32_t resolve_to(tidings__segment *s, tidings__subscription *sub, uint32_t entry) {
@@ -125,8 +136,8 @@ static bool moved_to_another(tidings_observer *o, const tidings__subscription *s
     return now != sub->resolved && now != TIDINGS__NAME_NONE;
 }
 
-static void reader_lapped(tidings_observer *o, tidings__subscription *sub, uint64_t was, bool evicted) {
-    if (!evicted) return;  // otherwise each call would resolve each name again
+static void reader_lapped(tidings_observer *o, tidings__subscription *sub, uint64_t was, uint64_t gone) {
+    if (gone == 0) return;  // otherwise each call would resolve each name again
     tidings__segment *s = &o->center->segment;
     const uint32_t entry = sub->resolved;
     if (entry == TIDINGS__NAME_NONE) {
@@ -138,7 +149,7 @@ static void reader_lapped(tidings_observer *o, tidings__subscription *sub, uint6
         // The table was full, and the entry was taken out or given to another name: its count is lost, or not all.
         // Count the most that can have been missed.
         const uint64_t end = tidings__reader_resolve_anew(o, sub, o->cursor);
-        sub->missed += (int64_t)(end - was) > 0 ? end - was : 0;
+        sub->missed += end - o->cursor + gone;
         return;
     }
 #ifndef MUTANT_LAPPED_READER_COUNTS_NOTHING  // Found by: fault-injection reading
@@ -179,8 +190,8 @@ static void reader_left_prefixes(tidings_observer *o) { (void)o; }
 
 // A reader becomes a member of no entry; it only looks the name up. It looks the name up again after the pass over the
 // ring: if it still has no entry, no record of it lies before `since`. A name that is added meanwhile takes a second
-// round. An entry goes only from a full table, and its name gets another one: a third. More are a hostile peer's.
-#define ACCOUNT_ROUNDS 4
+// round. An entry goes only from a full table, and its name gets another one: a third. So many are a hostile peer's.
+#define ACCOUNT_ROUNDS 16
 static int reader_account(tidings_observer *observer, tidings__subscription *subscription, bool history) {
     tidings__segment *s = &observer->center->segment;
     tidings__account_wait wait = {0};

@@ -152,18 +152,29 @@ static uint64_t count_found(const records *found, uint32_t entry, uint64_t from,
     return count;
 }
 
-// How many of these records the subscription skipped: they are not in `passed`.
-static uint64_t count_skipped(const tidings_observer *o, const tidings__subscription *sub, const records *found,
-                              uint64_t from, uint64_t to) {
-    uint64_t count = 0;
+// What lies between a tally's end and the cursor: the same for all subscriptions of one entry, which may be very many.
+typedef struct between {
+    uint32_t entry;
+    uint64_t from, to, count;
+    bool skipped[TIDINGS__SKIPPED_MAX];  // this skipped position is one of the records
+} between;
+
+static void count_between(const tidings_observer *o, const records *found, uint32_t entry, uint64_t from, uint64_t to,
+                          between *of) {
+    if (of->entry == entry && of->from == from && of->to == to) return;
+    *of = (between){.entry = entry, .from = from, .to = to, .count = count_found(found, entry, from, to)};
     for (uint32_t i = 0; i < o->skipped_count; i++) {
-        const tidings__skipped *skipped = &o->skipped[i];
-        if ((int64_t)(skipped->position - from) < 0 || (int64_t)(to - skipped->position) <= 0 ||
-            sub->id <= skipped->older || sub->id > skipped->youngest)
-            continue;
-        // The same position may be listed again, for newer subscriptions.
-        count += count_found(found, sub->resolved, skipped->position, skipped->position + 1);
+        const uint64_t p = o->skipped[i].position;
+        of->skipped[i] = (int64_t)(p - from) >= 0 && (int64_t)(to - p) > 0 && count_found(found, entry, p, p + 1) > 0;
     }
+}
+
+// How many of these records the subscription skipped: they are not in `passed`. The same position may be listed again,
+// for newer subscriptions.
+static uint64_t count_skipped(const tidings_observer *o, const tidings__subscription *sub, const between *of) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < o->skipped_count; i++)
+        count += of->skipped[i] && sub->id > o->skipped[i].older && sub->id <= o->skipped[i].youngest;
     return count;
 }
 
@@ -194,8 +205,7 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
     const bool all = find_records(s, from, to, &found);
     bool unsettled = false;
     const uint64_t oldest = tidings__oldest(s);
-    uint32_t entry = TIDINGS__NAME_NONE;
-    uint64_t counted_from = 0, counted_to = 0, between = 0;
+    between between = {.entry = TIDINGS__NAME_NONE};
     tidings__look_up_all(o, t);
     for (uint32_t i = 0; all && i < t->count; i++) {
         tidings__subscription *sub = t->of[i];
@@ -212,12 +222,10 @@ static bool settle_by_tally(tidings_observer *o, const tidings__table *t) {
             unsettled = true;
             continue;
         }
-        // There may be very many subscriptions to one name.
-        if (entry != sub->resolved || counted_from != end || counted_to != at)
-            between = count_found(&found, entry = sub->resolved, counted_from = end, counted_to = at);
-        before -= count_skipped(o, sub, &found, end, at);
+        count_between(o, &found, sub->resolved, end, at, &between);
+        before -= count_skipped(o, sub, &between);
 #ifndef MUTANT_READER_COUNTS_TALLY_ALONE  // Found by: interleaving lapped_readers
-        before += between;
+        before += between.count;
 #endif
         sub->settled = end;
         if ((int64_t)(before - sub->passed) <= 0) continue;

@@ -50,13 +50,17 @@ static int by_entry(const void *one, const void *other) {
     return a != b ? (a > b) - (a < b) : by_position(other, one);
 }
 
+// The first position that the ring can have before `since`, whatever EV says.
+static uint64_t ring_start(const tidings__segment *s, uint64_t since) {
+    const uint64_t oldest = tidings__oldest(s);
+    return (int64_t)(since - oldest) > (int64_t)s->shape.slots ? since - s->shape.slots : oldest;
+}
+
 // Lists the retained records before `since`, where every position is decided. First those in the ring, then those in
 // the entries. A value evicted in between is found twice. Also lists the unfinished posts: a reader can't revoke them,
 // and each may still become a value.
 static bool list_all(tidings__segment *s, uint64_t since, list *l) {
-    uint64_t p = tidings__oldest(s);
-    if ((int64_t)(since - p) > (int64_t)s->shape.slots) p = since - s->shape.slots;
-    for (; (int64_t)(since - p) > 0; p++) {
+    for (uint64_t p = ring_start(s, since); (int64_t)(since - p) > 0; p++) {
         const tidings__slot_state status = tidings__slot_status(s, p);
         if (status == TIDINGS__CLAIMED && !note_unfinished(l, p)) return false;
         if (status != TIDINGS__VALID) continue;
@@ -148,11 +152,14 @@ bool tidings__values_begin(tidings_observer *o, tidings__subscription *sub) {
         return true;
     // Listed, so that no delivery searches the ring for it: there may be very many subscriptions.
     list l = {0};
-    for (uint64_t p = position + 1; !s->writable && (int64_t)(sub->since - p) > 0; p++)
-        if (tidings__slot_status(s, p) == TIDINGS__CLAIMED && !note_unfinished(&l, p)) return false;
+    bool noted = true;
+    uint64_t p = ring_start(s, sub->since);
+    if ((int64_t)(position + 1 - p) > 0) p = position + 1;
+    for (; !s->writable && noted && (int64_t)(sub->since - p) > 0; p++)
+        if (tidings__slot_status(s, p) == TIDINGS__CLAIMED) noted = note_unfinished(&l, p);
     sub->unfinished = l.unfinished;
     sub->unfinished_count = l.unfinished_count;
-    sub->listed = malloc(sizeof *sub->listed);
+    sub->listed = noted ? malloc(sizeof *sub->listed) : NULL;
     if (!sub->listed) return false;
     *sub->listed = (tidings__listed_value){.position = position, .entry = entry};
     sub->listed_count = 1;

@@ -31,7 +31,7 @@ TEST(a_reader_does_not_count_by_the_tally_of_another_name) {
     o->center->segment.names[a].birth = 1;
     o->center->segment.names[a].tally.count = 40;
     o->cursor = 3;
-    o->kind->lapped(o, sub, 1, true);
+    o->kind->lapped(o, sub, 1, o->cursor - 1);
     CHECK_EQUAL(sub->missed, 2);
     CHECK_EQUAL(sub->accounted, 3);
     CHECK_EQUAL(sub->resolved, TIDINGS__NAME_NONE);
@@ -51,7 +51,7 @@ TEST(a_reader_counts_no_record_again_when_its_entry_is_taken_out) {
     CHECK_EQUAL(sub->passed, 3);
     s->names[a].tally.count = s->names[a].tally.end = 3;
     o->cursor = 4;
-    o->kind->lapped(o, sub, 3, true);
+    o->kind->lapped(o, sub, 3, o->cursor - 3);
     CHECK_EQUAL(sub->missed, 0);
 }
 
@@ -68,7 +68,7 @@ TEST(a_lapped_reader_counts_the_most_when_its_entry_was_taken_out_and_its_name_h
     const uint32_t anew = counted(o->center, "a");
     CHECK(anew != a);
     o->cursor = 4;
-    o->kind->lapped(o, sub, 1, true);
+    o->kind->lapped(o, sub, 1, o->cursor - 1);
     CHECK_EQUAL(sub->resolved, anew);
     CHECK_EQUAL(sub->missed, 3);
 }
@@ -85,7 +85,7 @@ TEST(a_reader_counts_what_an_unfinished_eviction_has_counted_once_when_its_name_
     s->names[anew].tally.count = 7;
     s->names[anew].tally.end = 6;
     o->cursor = 3;
-    o->kind->lapped(o, sub, 1, true);
+    o->kind->lapped(o, sub, 1, o->cursor - 1);
     CHECK_EQUAL(sub->resolved, anew);
     CHECK_EQUAL(sub->passed, 7);
     CHECK_EQUAL(sub->accounted, 6);
