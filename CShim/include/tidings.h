@@ -380,7 +380,7 @@ typedef struct tidings_post_options {
 ///   `tidings_last_error_holder` names the process that holds most of them.
 /// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
 /// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one
-///   1,000 times, or again and again for 5 ms of processor time.
+///   1,000 times, or again and again for 5 ms of processor time, or have used all room that this one has made.
 /// - -EBADMSG: a peer has damaged the center.
 /// - -EBADF: the program closed the center's descriptor (see `tidings_next`).
 ///

@@ -8,7 +8,6 @@
 #include "eviction/evict.h"
 #include "platform/clock.h"
 #include "platform/error.h"
-#include "platform/file.h"
 #include "platform/futex.h"
 #include "registry/observers.h"
 #include "registry/participants.h"
@@ -89,28 +88,40 @@ static int cannot_read(const tidings__segment *s) {
                          s->name);
 }
 
-static int no_memory(const tidings__segment *s) {
-    return tidings__fail(ENOMEM, "can't evict in center \"%s\": there is no memory; try again when there is", s->name);
-}
-
 #define FINISHED 1  // another thread finished this range
 
+// NULL: all are in use. A thread has no order on its stack: a signal handler may post, and its stack may be small.
 static tidings__prefix_order *take_order(tidings_center *center) {
     for (uint32_t i = 0; i < TIDINGS__PREFIX_ORDERS; i++)
         if (!(tidings__relaxed(&center->orders_taken) >> i & 1) &&
             !(tidings__fetch_or(&center->orders_taken, UINT32_C(1) << i) >> i & 1))
             return &center->orders[i];
-    // Not on the stack: a signal handler may post, and its stack may be small.
-    return tidings__map_own(sizeof(tidings__prefix_order));
+    return NULL;
 }
 
-static void return_order(tidings_center *center, tidings__prefix_order *order) {
-    uint32_t i = 0;
-    while (i < TIDINGS__PREFIX_ORDERS && order != &center->orders[i]) i++;
-    if (i < TIDINGS__PREFIX_ORDERS)
-        tidings__fetch_and(&center->orders_taken, ~(UINT32_C(1) << i));
-    else
-        tidings__unmap(order, sizeof *order);
+static void return_order(tidings_center *center, const tidings__prefix_order *order) {
+    if (order) tidings__fetch_and(&center->orders_taken, ~(UINT32_C(1) << (order - center->orders)));
+}
+
+// As `tally_prefixes`, without an order: each name is compared with each prefix.
+static __attribute__((noinline, cold)) int tally_each(tidings__segment *s, uint64_t ev, uint64_t start, uint64_t end) {
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    for (uint32_t entry; (entry = tidings__prefix_next(s, &walk)) != TIDINGS__NAME_NONE;) {
+        uint32_t count = 0;
+        for (uint64_t position = start; position < end; position++) {
+            if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
+            _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
+            uint32_t length;
+            const _Atomic uint64_t *text = tidings__record_name(s, position, copy, &length);
+            if (!text && length == TIDINGS__NAME_UNREADABLE)
+                return tidings__acquire(&s->header->eviction.word) != ev ? FINISHED : cannot_read(s);
+            count += text && tidings__prefix_fits(&s->names[entry], text, length);
+        }
+        tidings__fence_acquire();
+        if (tidings__acquire(&s->header->eviction.word) != ev) return FINISHED;
+        if (count) tidings__tally_add(&s->names[entry].tally, count, end);
+    }
+    return 0;
 }
 
 // Counts the records of the range for each prefix. No record says which prefixes its name has, so the name is looked up
@@ -224,7 +235,7 @@ static int evict_range(tidings_center *center, uint64_t ev) {
         // A signal handler may post, so errno is restored.
         const int saved = errno;
         tidings__prefix_order *order = take_order(center);
-        const int error = order ? tally_prefixes(s, order, ev, start, end) : no_memory(s);
+        const int error = order ? tally_prefixes(s, order, ev, start, end) : tally_each(s, ev, start, end);
         return_order(center, order);
         errno = saved;
         if (error) return error == FINISHED ? 0 : error;
@@ -284,23 +295,28 @@ static bool has_members(const tidings__observer_set *living, const tidings__name
 static bool needed_by_prefix(tidings_center *center, const tidings__observer_set *living, tidings__prefix_order **taken,
                              uint64_t position, uint32_t *holder) {
     tidings__segment *s = &center->segment;
-    const tidings__prefix_walk prefixes = tidings__prefixes(s);
-    if (__builtin_expect(!tidings__prefixes_any(&prefixes), 1)) return false;
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return false;
     const bool is_first = *taken == NULL;
     if (is_first) *taken = take_order(center);
     tidings__prefix_order *order = *taken;
-    // Without memory, the observer that is furthest behind counts as one that needs it.
-    if (!order) return true;
-    if (!tidings__prefix_order_read(s, order)) return false;
-    if (is_first) tidings__prefix_order_clear(order);
+    if (order && !tidings__prefix_order_read(s, order)) return false;
+    if (order && is_first) tidings__prefix_order_clear(order);
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
     // If the name cannot be read, the record may have any prefix: assume all.
     if (!name && length != TIDINGS__NAME_UNREADABLE) return false;
-    const uint32_t last = name ? tidings__prefix_order_find(s, order, name, length) : order->used;
-    bool members = !name;
-    for (uint32_t i = last; i > 0 && !(name && order->marks[i]); i = name ? order->outer[i] : i - 1) {
+    if (!name || !order) {
+        uint32_t entry;
+        while ((entry = name ? tidings__prefix_next_of(s, &walk, name, length) : tidings__prefix_next(s, &walk)) !=
+               TIDINGS__NAME_NONE)
+            if (needed(s, living, &s->names[entry], position, holder)) return true;
+        return false;
+    }
+    const uint32_t last = tidings__prefix_order_find(s, order, name, length);
+    bool members = false;
+    for (uint32_t i = last; i > 0 && !order->marks[i]; i = order->outer[i]) {
         tidings__name *prefix = &s->names[order->entries[i]];
         if (needed(s, living, prefix, position, holder)) return true;
         members |= has_members(living, prefix);

@@ -72,9 +72,7 @@ bool tidings__file_backed(int fd, uint64_t offset, uint64_t length);  // true if
 // MARK: Mapping
 
 int tidings__map(int fd, uint64_t length, bool writable, uint8_t **base);  // shared; left out of core dumps
-// Memory of this process alone, zeroed; NULL: there is none. For signal handlers, which may have little stack.
-void *tidings__map_own(uint64_t length);
-void tidings__unmap(void *base, uint64_t length);
+void tidings__unmap(uint8_t *base, uint64_t length);
 // Touches every page of the range for writing without changing it. Afterwards `tidings__file_hole` counts the pages as
 // backed. `reserved`: all of them are reserved. Otherwise it may fail: -ENOSPC instead of SIGBUS, and -EOPNOTSUPP
 // before Linux 5.14.

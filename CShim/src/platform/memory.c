@@ -68,12 +68,7 @@ int tidings__map(int fd, uint64_t length, bool writable, uint8_t **base) {
     return 0;
 }
 
-void *tidings__map_own(uint64_t length) {
-    void *bytes = mmap(NULL, (size_t)length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return bytes == MAP_FAILED ? NULL : bytes;
-}
-
-void tidings__unmap(void *base, uint64_t length) {
+void tidings__unmap(uint8_t *base, uint64_t length) {
     const int saved = errno;
     if (base) (void)munmap(base, (size_t)length);
     errno = saved;

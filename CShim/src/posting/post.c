@@ -80,9 +80,10 @@ static __attribute__((noinline)) int make_room(tidings_center *center, uint32_t 
     return error == -EAGAIN ? tidings__held_back(center, holder, deadline, effort) : error;
 }
 
-// So often the room that this post made may be used by other posts, while it does not wait. A thread that is stopped in
-// between finds it used, but not so often.
+// So often the room that this post made may be used by other posts, while it does not wait, and so long it goes on
+// anyway. A thread that is stopped in between finds it used, but not so often.
 #define ROUNDS_MOST 256u
+#define ROUNDS_NS 5000000
 
 // `effort`: NULL for the first try of a post.
 static __attribute__((noinline)) int claim_position(tidings_center *center, tidings__thread *thread, uint32_t owner,
@@ -91,10 +92,17 @@ static __attribute__((noinline)) int claim_position(tidings_center *center, tidi
     const tidings__claimant by = {&center->segment, thread, &center->hint, owner, followed};
     tidings__effort own = {0};
     if (!effort) effort = &own;
+    uint64_t begun = 0;
     for (uint32_t held = 0;;) {
         int error = tidings__claim_next(&by, &held, claim);
         if (__builtin_expect(error == 0, 1)) return 0;
-        if (error == -EAGAIN && effort->rounds++ == ROUNDS_MOST) error = -EBADMSG;
+        if (++effort->rounds == 2)
+            begun = tidings__thread_ns();
+        else if (effort->rounds > ROUNDS_MOST && tidings__thread_ns() - begun >= ROUNDS_NS)
+            return tidings__fail(EBUSY,
+                                 "can't post to center \"%s\": other processes use all room that this post makes; try "
+                                 "again, or let them post less",
+                                 center->segment.name);
         error = make_room(center, owner, thread, deadline, error, effort);
         if (error) return error;
     }
@@ -123,16 +131,16 @@ typedef struct abandoned {
 } abandoned;
 
 // A name entry that must exist after the claim is missing: abandons the position, and the caller adds the entry again.
-// In a sound table this rarely happens twice in a row. In a damaged table it would never end, so the count is bounded,
-// and so is the processor time: to add an entry may take a walk along the whole table.
-#define ADDED_ANEW 32
+// In a full table, posters of names that no process observes take each other's entries, perhaps many times in a row. In
+// a damaged table it would never end. To add an entry may take a walk along the whole table.
+#define ADDED_ANEW_LEAST 4
 #define ADDED_ANEW_NS 5000000
 static int give_up(const tidings_center *center, tidings__claim *claim, uint32_t owner, tidings__thread *thread,
                    abandoned *abandoned) {
     tidings__abandon(claim, owner, thread);
     const uint64_t now = tidings__thread_ns();
     if (abandoned->times == 0) abandoned->since = now;
-    if (abandoned->times++ < ADDED_ANEW && now - abandoned->since < ADDED_ANEW_NS) return 0;
+    if (abandoned->times++ < ADDED_ANEW_LEAST || now - abandoned->since < ADDED_ANEW_NS) return 0;
     return tidings__fail(
         EBADMSG,
         "can't post to center \"%s\": its table of names is damaged, what is added is not found; remove the center",

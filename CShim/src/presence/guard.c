@@ -155,18 +155,13 @@ static void tell_cancelled(tidings__guard *guard, uint32_t untold) {
 static void pass_on(tidings__segment *s) {
     const uint32_t end = tidings__presence_end(s);
     for (uint32_t i = 0; i < end; i++) {
-        const tidings__presence_line *line = tidings__presence_line_at(s, i);
+        tidings__presence_line *line = tidings__presence_line_at(s, i);
         // Also after the report: this guard may have reported the death in this round, or the process has exited. A
         // guard that slept on would watch one participant less. No guard goes to sleep on a marked word.
         const bool marked = (tidings__acquire(&line->life[0]) | tidings__acquire(&line->life[2])) & TIDINGS__LIFE_DIED;
         if (!marked && !tidings__to_report(s, i)) continue;
-        tidings__guards_wake(s, i);
+        for (uint32_t k = 0; k < 2 * WATCHED; k += 2) tidings__futex_wake(&line->life[k], TIDINGS__LIFE_WAKES);
     }
-}
-
-void tidings__guards_wake(tidings__segment *s, uint32_t index) {
-    tidings__presence_line *line = tidings__presence_line_at(s, index);
-    for (uint32_t k = 0; k < 2 * WATCHED; k += 2) tidings__futex_wake(&line->life[k], TIDINGS__LIFE_WAKES);
 }
 
 void tidings__guard_set_life(const tidings__guard *guard, uint32_t life) {

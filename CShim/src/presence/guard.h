@@ -49,8 +49,6 @@ bool tidings__announcement_end(tidings_center *center, const tidings__guard *gua
 // Replaces the guard's TID in its life words, and wakes the guards that sleep on them: they read the table again.
 void tidings__guard_set_life(const tidings__guard *guard, uint32_t life);
 #define TIDINGS__LIFE_WAKES 2
-// Wakes the guards that sleep on the life words of entry `index`: they read the table again.
-void tidings__guards_wake(tidings__segment *s, uint32_t index);
 
 // Wakes the guards of the two living participants before entry `index`, so that they read the table again. Call after
 // the entry has become visible (invariant P5).

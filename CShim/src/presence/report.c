@@ -358,7 +358,7 @@ static bool report_some(tidings_center *center, uint32_t first, uint32_t count, 
     const bool to_guards = error == -EINPROGRESS && a_guard_lives(s);
     // A death that shows by a free lock has woken no guard.
     for (uint32_t i = 0; to_guards && i < count; i++)
-        if (ended.reports[i]) tidings__guards_wake(s, first + i);
+        if (ended.reports[i]) tidings__guard_poke(s, first + i);
     if (to_guards || (error && error != -EINPROGRESS)) return true;
     for (uint32_t n = 0; n < count; n++) {
         const uint32_t i = (from + n) % count;

@@ -190,12 +190,17 @@ static void reader_left_prefixes(tidings_observer *o) { (void)o; }
 
 // A reader becomes a member of no entry; it only looks the name up. It looks the name up again after the pass over the
 // ring: if it still has no entry, no record of it lies before `since`. A name that is added meanwhile takes a second
-// round. An entry goes only from a full table, and its name gets another one: a third. So many are a hostile peer's.
-#define ACCOUNT_ROUNDS 16
+// round. In a full table an entry may go at any time, and its name gets another one. So these are at least so many
+// rounds, more while they take little processor time, and at most so many.
+#define ACCOUNT_ROUNDS_LEAST 4
+#define ACCOUNT_NS 10000000
+#define ACCOUNT_ROUNDS 1000
 static int reader_account(tidings_observer *observer, tidings__subscription *subscription, bool history) {
     tidings__segment *s = &observer->center->segment;
     tidings__account_wait wait = {0};
+    const uint64_t begun = tidings__thread_ns();
     for (int round = 0; round < ACCOUNT_ROUNDS; round++) {
+        if (round >= ACCOUNT_ROUNDS_LEAST && tidings__thread_ns() - begun >= ACCOUNT_NS) break;
         resolve_alone(observer, subscription);
         const uint32_t resolved = subscription->resolved;
         const uint64_t birth = subscription->birth;

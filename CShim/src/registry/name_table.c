@@ -53,14 +53,15 @@ tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
     if (index >= s->shape.names) return &s->names[index];
 #endif
     if (index == TIDINGS__NAME_NONE || index >= s->shape.names) return NULL;
-    // An entry is used after `names_backed` says that it has memory. So once the file had no memory for an index, the
-    // file is not asked again before that word grows.
+    // An entry is used after `names_backed` says that it has memory. So once the file had no memory for an index, it is
+    // not asked again for this one or a higher one before that word grows.
     uint64_t backed = tidings__acquire(&s->header->names_backed.word);
     if (backed > s->shape.names) backed = s->shape.names;
-    if (backed < tidings__relaxed(&s->names_missing)) return NULL;
+    const uint64_t missing = tidings__relaxed(&s->names_missing);
+    if (backed < missing >> 32 && index >= (uint32_t)missing) return NULL;
     // Invariant N9: an index that a peer wrote must not make this process reserve memory.
     if (tidings__names_there(s, index + 1) > index || tidings__name_touched(s, index)) return &s->names[index];
-    tidings__set_relaxed(&s->names_missing, (uint32_t)backed + 1);
+    tidings__set_relaxed(&s->names_missing, (backed + 1) << 32 | index);
     return NULL;
 }
 

@@ -141,14 +141,14 @@ int tidings__back_chunk(tidings__segment *segment, uint32_t chunk, uint64_t byte
 }
 
 static void publish_names(tidings__segment *segment, uint32_t count) {
-    raise_to(&segment->names_known, count);
-    if (!segment->writable) return;
     // The memory exists before the number says so. For other processes the number is only a hint: each process asks the
-    // file itself before it touches an entry (invariant N9).
+    // file itself before it touches an entry (invariant N9). It is raised before this process uses an entry, because a
+    // process that found no memory for one asks again only when the number has grown.
     _Atomic uint64_t *backed = &segment->header->names_backed.word;
     uint64_t before = tidings__relaxed(backed);
-    for (int tries = 0; tries < TIDINGS__TRIES && before < count; tries++)
-        if (tidings__cas(backed, &before, count)) return;
+    for (int tries = 0; segment->writable && tries < TIDINGS__TRIES && before < count; tries++)
+        if (tidings__cas(backed, &before, count)) break;
+    raise_to(&segment->names_known, count);
 }
 
 static uint64_t names_hole(const tidings__segment *segment, uint32_t known) {

@@ -54,8 +54,9 @@ typedef struct tidings__segment {
     uint32_t owner;                  // uid
     _Atomic uint32_t *chunk_backed;  // private: for each chunk, its first pages that are known to have memory
     _Atomic uint32_t names_known;    // private: name entries that are known to have memory
-    // private: `names_backed` + 1, as of when the file last had no memory for an entry; 0: it had each
-    _Atomic uint32_t names_missing;
+    // private: the entry for which the file last had no memory, and in the upper half, `names_backed` + 1 as of then.
+    // 0: it had memory for each
+    _Atomic uint64_t names_missing;
     _Atomic uint32_t presence_known;  // private: 1: the presence entries are known to have memory
     _Atomic uint32_t holds_known;     // private: 1: the rows of holds are known to have memory
     _Atomic uint32_t calls_known;     // private: calls that are known to have memory

@@ -304,7 +304,8 @@ static int stamp(tidings_center *center, const char *name, size_t count, usecond
         if (pause) usleep(pause);
     }
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-    printf("%.0f\n", ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) * 1000 / (double)count);
+    const double ns = (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
+    printf("%.0f\n", ns * 1000 / (double)count);
     return 0;
 }
 

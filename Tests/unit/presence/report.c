@@ -153,15 +153,6 @@ TEST(all_dead_participants_are_reported_together) {
     for (uint32_t i = 1; i < center->segment.shape.participants; i++) CHECK_EQUAL(notices(center, i), 1);
 }
 
-static _Atomic uint32_t *life;
-static atomic_bool woken;
-
-static void *watches(void *nothing) {
-    tidings__futex_wait(life, 0, -1);
-    woken = true;
-    return nothing;
-}
-
 // Participant 3 has died, as its lock is free, and there is no time to tell the server of a call. `guard`: the state of
 // participant 1. The server, participant 2, has that state too, or is about to end.
 static tidings__presence *reported_without_time(tidings_center *center, uint32_t guard) {
@@ -192,19 +183,11 @@ TEST(a_death_is_left_to_a_guard_that_watches_if_servers_are_not_told) {
     }
 }
 
-TEST(guards_that_a_death_is_left_to_are_woken) {
+TEST(guards_that_a_death_is_left_to_are_poked) {
     tidings_center *center = center_with_calls();
-    for (int k = 0; k < 4; k += 2) {
-        life = &tidings__presence_line_at(&center->segment, 3)->life[k];
-        woken = false;
-        pthread_t sleeper;
-        CHECK_EQUAL(pthread_create(&sleeper, NULL, watches, NULL), 0);
-        // The sleeper may sleep only after a call.
-        while (!woken) {
-            (void)reported_without_time(center, TIDINGS__PRESENCE_WATCHING);
-            (void)sched_yield();
-        }
-        pthread_join(sleeper, NULL);
-    }
+    const _Atomic uint32_t *poke = &tidings__presence_line_at(&center->segment, 1)->poke;
+    const uint32_t before = *poke;
+    (void)reported_without_time(center, TIDINGS__PRESENCE_WATCHING);
+    CHECK_EQUAL(*poke, before + 1);
     tidings_close(center);
 }
