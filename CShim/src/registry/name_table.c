@@ -48,6 +48,8 @@ static uint64_t state_of(uint64_t generation, uint32_t participant, uint32_t sta
 #define LINK_INDEX(word) ((uint32_t)(word))
 static uint64_t link_to(uint64_t old, uint32_t index) { return ((old >> 33) + 1) << 33 | index; }
 
+#define REFUSED_MOST 64u
+
 tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
 #ifdef MUTANT_NAME_NUMBER_UNCHECKED  // Found by: fuzz image
     if (index >= s->shape.names) return &s->names[index];
@@ -61,7 +63,12 @@ tidings__name *tidings__name_asked(tidings__segment *s, uint32_t index) {
     if (backed < missing >> 32 && index >= (uint32_t)missing) return NULL;
     // Invariant N9: an index that a peer wrote must not make this process reserve memory.
     if (tidings__names_there(s, index + 1) > index || tidings__name_touched(s, index)) return &s->names[index];
-    tidings__set_relaxed(&s->names_missing, (backed + 1) << 32 | index);
+    // A peer may have written indices in descending order. So after a few, no entry is looked for beyond those that
+    // have memory, as far as the file tells.
+    const uint32_t times = tidings__relaxed(&s->names_refused), known = tidings__relaxed(&s->names_known);
+    tidings__set_relaxed(&s->names_refused, times < REFUSED_MOST ? times + 1 : times);
+    const uint32_t from = times >= REFUSED_MOST && known < index ? known : index;
+    tidings__set_relaxed(&s->names_missing, (backed + 1) << 32 | from);
     return NULL;
 }
 

@@ -62,6 +62,7 @@ int tidings__segment_attach(tidings__segment *segment) {
     // Both callers have made sure that all of base_size has memory. Relaxed: no other thread uses the segment yet.
     tidings__set_relaxed(&segment->names_known, segment->shape.names_first);
     tidings__set_relaxed(&segment->names_missing, 0);
+    tidings__set_relaxed(&segment->names_refused, 0);
     segment->chunk_backed = calloc(geometry->chunk_count, sizeof *segment->chunk_backed);
     return segment->chunk_backed ? 0 : -ENOMEM;
 }
