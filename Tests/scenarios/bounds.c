@@ -1245,6 +1245,27 @@ static void of_lost_values(uint32_t count) {
     next_of_many(center, observer, 3);
 }
 
+static void posts_for_ever(void) {
+    tidings_center *own;
+    OK(tidings_open("many", NULL, &own));
+    tidings_publisher *publisher = publisher_of(own, NAME);
+    for (;;) (void)tidings_post(publisher, "x", 1, NULL, NULL);
+}
+
+// A process posts another name as fast as it can: the observer is lapped again and again. Other processes use the
+// processors' caches meanwhile, so it is measured in the full form alone.
+static void of_fast_posts(uint32_t count) {
+    if (!full() && !getenv("TIDINGS_TEST_WORLD")) return;
+    tidings_observer *observer = observer_of_many(center, count, 0);
+    const pid_t pid = start(posts_for_ever);
+    for (int i = 0; i < 100; i++) {
+        usleep(5000);
+        next_of_many(center, observer, 1);
+    }
+    kill_and_reap(pid);
+    tidings_observer_close(observer);
+}
+
 // The one record in the history is the newest.
 static void of_late_history(uint32_t count) {
     tidings_observer *observer = observer_of_nothing(center);
@@ -1323,6 +1344,7 @@ static const struct {
     {"laps without eviction", of_laps_without_eviction, true, 0},
     {"lost values", of_lost_values, true, 0},
     {"late history", of_late_history, true, 0},
+    {"fast posts", of_fast_posts, true, 0},
     {"large payloads, no claims", of_large_payloads_without_claims, false, 0},
     {"foreign prefixes", of_foreign_prefixes, false, 0},
     {"a ring of values", of_a_ring_of_values, false, 0},

@@ -64,7 +64,7 @@ int tidings__held_back(tidings_center *center, uint32_t holder, uint64_t deadlin
     if (deadline != UINT64_MAX && tidings__monotonic_ns() >= deadline)
         return held_by(center, owner, ETIMEDOUT, "stayed a whole ring behind for the whole timeout; let it catch up");
     // The bounds are for a post that does not wait.
-    effort->length = effort->wasted = effort->rounds = 0;
+    effort->length = effort->wasted = effort->begun = effort->rounds = 0;
     uint64_t cursor = tidings__acquire(&entry->cursor);
     // The cursor usually moves within a microsecond, so poll it before sleeping. Not on a single processor, which the
     // observer needs for its progress.

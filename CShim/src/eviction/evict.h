@@ -8,6 +8,7 @@
 typedef struct tidings__effort {
     uint64_t reached, length;  // E as the last eviction found it, and the length of its range
     uint64_t wasted;           // positions that were examined, and that E did not pass
+    uint64_t begun;            // its thread's processor time at the second of `rounds`; 0: not yet
     uint32_t rounds;           // evictions after which it still had no room
     uint32_t passed;           // the dead or closed lossless observers that were found, and after which it went on
 } tidings__effort;

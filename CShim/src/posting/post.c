@@ -92,19 +92,18 @@ static __attribute__((noinline)) int claim_position(tidings_center *center, tidi
     const tidings__claimant by = {&center->segment, thread, &center->hint, owner, followed};
     tidings__effort own = {0};
     if (!effort) effort = &own;
-    uint64_t begun = 0;
     for (uint32_t held = 0;;) {
         int error = tidings__claim_next(&by, &held, claim);
         if (__builtin_expect(error == 0, 1)) return 0;
-        if (++effort->rounds == 2)
-            begun = tidings__thread_ns();
-        else if (effort->rounds > ROUNDS_MOST && tidings__thread_ns() - begun >= ROUNDS_NS)
+        error = make_room(center, owner, thread, deadline, error, effort);
+        if (error) return error;
+        if (++effort->rounds < 2) continue;
+        if (effort->begun == 0) effort->begun = tidings__thread_ns();
+        if (effort->rounds > ROUNDS_MOST && tidings__thread_ns() - effort->begun >= ROUNDS_NS)
             return tidings__fail(EBUSY,
                                  "can't post to center \"%s\": other processes use all room that this post makes; try "
                                  "again, or let them post less",
                                  center->segment.name);
-        error = make_room(center, owner, thread, deadline, error, effort);
-        if (error) return error;
     }
 }
 
@@ -143,7 +142,8 @@ static int give_up(const tidings_center *center, tidings__claim *claim, uint32_t
     if (abandoned->times++ < ADDED_ANEW_LEAST || now - abandoned->since < ADDED_ANEW_NS) return 0;
     return tidings__fail(
         EBADMSG,
-        "can't post to center \"%s\": its table of names is damaged, what is added is not found; remove the center",
+        "can't post to center \"%s\": what is added to its table of names is gone at once: the table is full and other "
+        "posts take each entry, or it is damaged; use fewer names, or create the center anew with more",
         center->segment.name);
 }
 

@@ -356,9 +356,9 @@ static bool report_some(tidings_center *center, uint32_t first, uint32_t count, 
     // guard tells the others, unless there is none.
     const int error = tidings__calls_settle(center, &ended, &budget->tells);
     const bool to_guards = error == -EINPROGRESS && a_guard_lives(s);
-    // A death that shows by a free lock has woken no guard.
+    // A death that shows by a free lock has woken no guard. Neighbours that are dead have the same guards.
     for (uint32_t i = 0; to_guards && i < count; i++)
-        if (ended.reports[i]) tidings__guard_poke(s, first + i);
+        if (ended.reports[i] && (i == 0 || !ended.reports[i - 1])) tidings__guard_poke(s, first + i);
     if (to_guards || (error && error != -EINPROGRESS)) return true;
     for (uint32_t n = 0; n < count; n++) {
         const uint32_t i = (from + n) % count;

@@ -36,6 +36,7 @@ uint64_t tidings__leave_lap(tidings_observer *o) {
 
 void tidings__account_lap(tidings_observer *o, const tidings__table *t, uint64_t was, uint64_t gone) {
     tidings__look_up_all(o, t);
+    o->visited += t->count;
     for (uint32_t i = 0; i < t->count; i++) {
         tidings__subscription *sub = t->of[i];
         o->kind->lapped(o, sub, was, gone);
@@ -49,13 +50,6 @@ void tidings__account_lap(tidings_observer *o, const tidings__table *t, uint64_t
         o->telling |= sub->missed > 0;
     }
     tidings__look_up_all(o, NULL);
-}
-
-bool tidings__lapped(tidings_observer *o, const tidings__table *t) {
-    const uint64_t was = o->cursor;
-    const uint64_t gone = tidings__leave_lap(o);
-    tidings__account_lap(o, t, was, gone);
-    return gone > 0;
 }
 
 // No position from here on has been evicted, or counted as evicted, whatever a hostile writer has made of a tally: an

@@ -126,6 +126,7 @@ struct tidings_observer {
     uint32_t chunks_taken;  // since posters were last informed of a taken chunk
     bool lossless;
     bool telling;          // a subscription may have losses to be reported
+    uint64_t visited;      // how many subscriptions `tidings__account_lap` has visited in this call
     bool lapped;           // a lap is not accounted for yet, so a match changes no subscription
     bool matches;          // `kind` has a `match` of its own; here because each record needs to know
     bool plain;            // nothing is due but records: the next delivery may be taken by `tidings__take_plain`
@@ -179,6 +180,7 @@ struct tidings_observer {
     _Atomic uint32_t heard_name_futexes, heard[TIDINGS__NAME_FUTEXES];
     const tidings__table *looking_up;  // the names of this table are looked up (`entry_of`). NULL: one name
     uint64_t chains_until;  // then it walks along the table of names: 0: not determined yet, UINT64_MAX: done
+    uint32_t moved;         // how many entries had another name after that walk
     uint32_t skipped_count;
     uint32_t youngest;  // highest subscription id of any table used so far
     tidings__skipped skipped[TIDINGS__SKIPPED_MAX];
@@ -282,18 +284,18 @@ size_t tidings__take_more(tidings_observer *observer, tidings__table *table, tid
 static inline void tidings__look_up_all(tidings_observer *o, const tidings__table *t) {
     o->looking_up = t;
     o->chains_until = 0;
+    o->moved = 0;
 }
 
 // missed.c
 // Adds to `missed` the records that the entry's tally has counted and this subscription has not passed.
 void tidings__account(const tidings__segment *segment, tidings__subscription *subscription, uint32_t entry);
-// The slot of the cursor is in use by a later lap. Continues at the oldest position, and counts the records between as
-// missed for each subscription, exactly. False: EV contradicts the lap.
-bool tidings__lapped(tidings_observer *observer, const tidings__table *table);
-// Its two parts. `was`: the cursor before the first lap. `gone`: how many positions the laps have passed over, as the
-// first part returned them; 0: EV contradicts. The second part visits all subscriptions. After several laps one visit
-// is enough, if no record in between was for a subscription.
+// The slot of the cursor is in use by a later lap. Continues at the oldest position, and returns how many positions it
+// has passed over. 0: EV contradicts the lap.
 uint64_t tidings__leave_lap(tidings_observer *observer);
+// Counts the records of these positions as missed for each subscription, exactly. After several laps one visit is
+// enough, if no record in between was for a subscription. `was`: the cursor before the first lap. `gone`: how many
+// positions the laps have passed over.
 void tidings__account_lap(tidings_observer *observer, const tidings__table *table, uint64_t was, uint64_t gone);
 // Delivers the losses of one subscription. False: no subscription has missed anything.
 bool tidings__tell_missed(tidings_observer *observer, const tidings__table *table, tidings_delivery *delivery);

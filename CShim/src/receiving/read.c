@@ -364,17 +364,16 @@ static tidings__slot_state status_of(const tidings__segment *s, uint64_t positio
     return status;
 }
 
-// Continues where the cursor was lapped. Accounts for the first lap at once. A visit of a hundred thousand
-// subscriptions takes longer than a lap. So the next visit follows only before a record that is for one of them, or at
-// the end. Losses are then reported before that record.
+// Continues where the cursor was lapped. A visit of a hundred thousand subscriptions takes longer than a lap of a busy
+// ring. So the laps are accounted for together, before a record that is for one of them, or at the end. Losses are
+// reported before that record.
 static __attribute__((noinline, cold)) int catch_up(tidings_observer *o, tidings__table *t, uint64_t limit,
                                                     tidings_delivery *d) {
     tidings__segment *s = &o->center->segment;
-    uint32_t contradictions = tidings__lapped(o, t) ? 0 : 1, rounds = 0, visits = 0;
-    if (o->telling && tidings__tell_missed(o, t, d)) return TIDINGS__DELIVERED;
+    uint64_t was = o->cursor, gone_by = tidings__leave_lap(o), reach = tidings__oldest(s) + s->shape.slots;
+    uint32_t contradictions = gone_by == 0, rounds = 0, visits = 0;
+    o->lapped = true;
     if (o->cursor >= o->publish_at) tidings__publish_cursor(o, false);
-    uint64_t reach = tidings__oldest(s) + s->shape.slots, was = o->cursor;
-    uint64_t gone_by = 0;
     int result = TIDINGS__NOTHING;
     while ((int64_t)(limit - o->cursor) > 0) {
         if ((int64_t)(reach - o->cursor) <= 0) {
