@@ -57,7 +57,7 @@ typedef struct tidings__segment {
     // private: the entry for which the file last had no memory, and in the upper half, `names_backed` + 1 as of then.
     // 0: it had memory for each
     _Atomic uint64_t names_missing;
-    _Atomic uint32_t names_refused;  // private: how often that was so; counts up to a small number
+    _Atomic uint32_t names_refused;   // private: how often that was so; counts up to a small number
     _Atomic uint32_t presence_known;  // private: 1: the presence entries are known to have memory
     _Atomic uint32_t holds_known;     // private: 1: the rows of holds are known to have memory
     _Atomic uint32_t calls_known;     // private: calls that are known to have memory
