@@ -380,7 +380,7 @@ typedef struct tidings_post_options {
 ///   `tidings_last_error_holder` names the process that holds most of them.
 /// - -ESTALE: the center was removed, unlinked or replaced. Posts check this about four times a second.
 /// - -EBUSY: as many posts as there are slots have been stopped half-way, or peers have revoked this one
-///   1,000 times, or again and again for 5 ms of processor time, or have used all room that this one has made.
+///   1,000 times, or again and again for 5 ms of processor time, or have used the room that this one made so long.
 /// - -EBADMSG: a peer has damaged the center.
 /// - -EBADF: the program closed the center's descriptor (see `tidings_next`).
 ///
@@ -1191,8 +1191,8 @@ int tidings_orphans_get(tidings_center *center, tidings_orphans *orphans);
 
 /// Reclaims all orphans, except slots of living posters. This also happens automatically whenever it matters. Reports
 /// the deaths of announced participants that no process has reported (`tidings_announce`): as many as it can within
-/// its bound. The next call, or a participant that watches, reports the rest. Returns how many participants were
-/// reclaimed, or a negative errno. Other processes continue undisturbed.
+/// its bound. The next call, or a participant that watches, reports the remaining deaths. Returns how many participants
+/// were reclaimed, or a negative errno. Other processes continue undisturbed.
 /// Bound: walk. Never waits, unless a death is reported: then up to 250 ms for posts that began before it.
 int tidings_reclaim(tidings_center *center);
 

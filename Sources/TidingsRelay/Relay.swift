@@ -31,7 +31,7 @@
     /// - A post of a local process never waits for a link, unless that has ``Link/lossless`` names.
     /// - With ``Link/serves`` and ``Link/calls``, a request finds a server of the other center if its own center has
     ///   none. A server receives it at most once. An interruption of the link ends it, with `.serverEnded`, or with
-    ///   `.noServer` if no server has received it.
+    ///   `.noServer` if it was never sent.
     /// - With ``Link/announces`` and ``Link/shows``, the participants of the other center are known here
     ///   (``SharedNotificationCenter/remotePresence()``). They have died if its relay is silent for 5 s.
     /// - A relay that is killed and started again goes on where it was, if its center's ring still has what was posted

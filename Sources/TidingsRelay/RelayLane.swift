@@ -220,7 +220,11 @@
                 guard let whole = joiner.frame(from: bytes),
                     let frame = FrameCoding.decode(whole, limits: limits)
                 else { continue }
-                if case .items(let items) = frame.body { tokens -= Double(items.count) }
+                switch frame.body {
+                case .items(let items): tokens -= Double(items.count)
+                case .value: tokens -= 1
+                default: break
+                }
                 if case .beat(let beat) = frame.body { measure(beat, now) }
                 body(frame)
             }

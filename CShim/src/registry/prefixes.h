@@ -54,7 +54,7 @@ typedef struct tidings__prefix_order {
     uint16_t marks[TIDINGS__PREFIXES_WALKED + 1];  // of the caller; 0 after each reading of the chain
 } tidings__prefix_order;
 
-// How many threads of a process can evict among prefixes without memory of their own.
+// So many threads that evict through one center object can have an order. The others compare each prefix.
 #define TIDINGS__PREFIX_ORDERS 4u
 
 // Reads the chain, unless its head is as it was. Each change of the chain changes the head (the tag of a link), so the
