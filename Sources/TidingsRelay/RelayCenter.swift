@@ -549,7 +549,7 @@
             options.flags = UInt8(
                 TIDINGS_POST_SECTIONS | TIDINGS_POST_SECTIONS_REQUIRED | (post.isRetained ? TIDINGS_POST_RETAIN : 0))
             options.section_count = 1
-            #if MUTANT_RELAY_WITHOUT_ORIGIN  // Found by: relay origin hangs
+            #if MUTANT_RELAY_WITHOUT_ORIGIN  // Found by: relay origin
                 if isMutant("RELAY_WITHOUT_ORIGIN") { options.section_count = 0 }
             #endif
             var sequence: UInt64 = 0
@@ -562,7 +562,7 @@
                     one.type = UInt16(TIDINGS_SECTION_ORIGIN)
                     return withUnsafePointer(to: one) { one in
                         options.sections = one
-                        #if MUTANT_RELAY_CLEAR_SETS_NOTHING  // Found by: relay origin hangs
+                        #if MUTANT_RELAY_CLEAR_SETS_NOTHING  // Found by: relay origin
                             if isMutant("RELAY_CLEAR_SETS_NOTHING") { options.flags &= ~UInt8(TIDINGS_POST_RETAIN) }
                             let isClear = !isMutant("RELAY_CLEAR_SETS_NOTHING") && post.isCleared && post.isRetained
                         #else

@@ -239,6 +239,7 @@ def scene_origin():
     expect(poster.wait() == 0, "the post failed")
     line = json.loads(observer.says("hello"))
     expect(line["payload"] == {"n": 1} and line["subject"] == "s", line)
+    expect("origin" in line, "no origin", line)
     origin = line["origin"]
     expect(origin["center"] == "a" and origin["host"] == socket.gethostname(), line)
     expect(origin["pid"] == poster.pid and origin["uid"] == os.getuid(), line, "posted by", poster.pid)
