@@ -1351,12 +1351,13 @@ static const struct {
 };
 
 static void next_of_each(tidings_configuration configuration, double bound) {
-    static const uint32_t counts[] = {1000, 100000};
+    const uint32_t counts[] = {1000, full() || getenv("TIDINGS_TEST_WORLD") ? 100000 : 20000};
     bound_ms = bound;
     const char *only = getenv("TIDINGS_TEST_WORLD");
     for (size_t i = 0; i < sizeof many / sizeof many[0]; i++) {
         if (only && strcmp(only, many[i].name) != 0) continue;
-        // In the largest center, each addition to a reader walks along the ring.
+        // In the largest center, each addition walks along its ring: many subscriptions take minutes.
+        if (bound == LARGEST_MS && many[i].count && !full() && !only) continue;
         for (size_t k = 0; k < (many[i].count && bound < LARGEST_MS ? 2 : 1); k++) {
             world = many[i].name;
             center = NULL;
