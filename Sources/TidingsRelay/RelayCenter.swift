@@ -562,7 +562,7 @@
                     one.type = UInt16(TIDINGS_SECTION_ORIGIN)
                     return withUnsafePointer(to: one) { one in
                         options.sections = one
-                        #if MUTANT_RELAY_CLEAR_SETS_NOTHING  // Found by: relay origin
+                        #if MUTANT_RELAY_CLEAR_SETS_NOTHING  // Found by: relay origin hangs
                             if isMutant("RELAY_CLEAR_SETS_NOTHING") { options.flags &= ~UInt8(TIDINGS_POST_RETAIN) }
                             let isClear = !isMutant("RELAY_CLEAR_SETS_NOTHING") && post.isCleared && post.isRetained
                         #else

@@ -39,9 +39,6 @@ struct tidings_center {
 
     _Alignas(128) _Atomic uint64_t hint;  // where this process believes the frontier to be
     tidings__chunk_turns chunk_turns;
-    // Those that threads of this process use when they evict, and which of them are in use now.
-    tidings__prefix_order orders[TIDINGS__PREFIX_ORDERS];
-    _Atomic uint32_t orders_taken;
     _Atomic uint32_t holding;  // a bit for each entry of this participant's row of holds that is in use
 
     // In an observable center: up to where this process has seen all positions decided, and since when it has found
@@ -75,6 +72,10 @@ struct tidings_center {
     uint32_t directory_epoch;        // fork epoch of the process that made directory_watch
     dev_t directory_device;          // the directory that holds the center's name; inode 0: unknown
     ino_t directory_inode;
+    // Those that threads of this process use when they evict, and which are in use now. Last, so that a new handle is
+    // zeroed up to here.
+    _Atomic uint32_t orders_taken;
+    tidings__prefix_order orders[TIDINGS__PREFIX_ORDERS];
 };
 
 typedef struct tidings__opening {

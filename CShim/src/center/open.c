@@ -1,5 +1,6 @@
 // Opens and closes centers, joins them as a participant, and reopens them in a forked child.
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,7 +154,8 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
     if (!name) return tidings__fail(EINVAL, "can't open a center without a name; pass one");
     tidings_center *center = aligned_alloc(128, (sizeof *center + 127) / 128 * 128);
     if (!center) return tidings__fail(ENOMEM, "can't open center \"%s\": no memory for its handle", name);
-    memset(center, 0, sizeof *center);
+    memset(center, 0, offsetof(tidings_center, orders));
+    for (uint32_t i = 0; i < TIDINGS__PREFIX_ORDERS; i++) center->orders[i].link = center->orders[i].used = 0;
     static pthread_once_t forks_watched = PTHREAD_ONCE_INIT;
     pthread_once(&forks_watched, watch_forks);
     tidings__barrier_register();
