@@ -1155,15 +1155,19 @@ void each_call_ends_within_its_bound_in_the_largest_center(void) {
 
 // MARK: Many subscriptions
 
-// An observer of `count` names "name 2", "name 3", …: those that `fill_names` writes.
-static tidings_observer *observer_of_many(tidings_center *of, uint32_t count, uint32_t flags) {
-    tidings_observer *observer = observer_of_nothing(of);
+// The `count` names "name 2", "name 3", …: those that `fill_names` writes.
+static void add_many(tidings_observer *observer, uint32_t count, uint32_t flags) {
     for (uint32_t i = 0; i < count; i++) {
         char name[16];
         uint32_t subscription;
         const int length = snprintf(name, sizeof name, "name %u", TIDINGS__NAME_FIRST + i);
         OK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, flags, &subscription));
     }
+}
+
+static tidings_observer *observer_of_many(tidings_center *of, uint32_t count, uint32_t flags) {
+    tidings_observer *observer = observer_of_nothing(of);
+    add_many(observer, count, flags);
     return observer;
 }
 
@@ -1274,11 +1278,7 @@ static void of_late_history(uint32_t count) {
     OK(tidings_post(publisher_of(center, "value"), "x", 1, NULL, NULL));
     uint32_t subscription;
     OK(tidings_observer_add(observer, "value", 5, NULL, 0, TIDINGS_ADD_HISTORY, &subscription));
-    for (uint32_t i = 0; i < count; i++) {
-        char name[16];
-        const int length = snprintf(name, sizeof name, "name %u", TIDINGS__NAME_FIRST + i);
-        OK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, 0, &subscription));
-    }
+    add_many(observer, count, 0);
     next_of_many(center, observer, 3);
 }
 

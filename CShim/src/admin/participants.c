@@ -22,7 +22,7 @@ static bool one_observes(tidings__segment *s, const tidings__observer_set *some,
 // The prefixes that some observers have. A walk of the ring finds them once for all records, and not again for each
 // record: a peer may have linked prefixes that no observer has.
 typedef struct prefixes {
-    uint32_t entries[2 * TIDINGS_PREFIXES_MAX], count;
+    uint32_t entries[TIDINGS__PREFIXES_WALKED], count;
     uint64_t left;  // how many words may still be read. At 0, each record counts as observed
 } prefixes;
 

@@ -377,6 +377,14 @@ static bool in_vain(const tidings__segment *s, tidings__effort *effort, uint64_t
     return effort->wasted > 2 * (uint64_t)s->shape.slots + WASTED_MOST;
 }
 
+#define ROUNDS_NS 5000000
+
+bool tidings__effort_over(tidings__effort *effort, uint32_t most) {
+    if (++effort->rounds < 2) return false;
+    if (effort->begun == 0) effort->begun = tidings__thread_ns();
+    return effort->rounds > most && tidings__thread_ns() - effort->begun >= ROUNDS_NS;
+}
+
 static int set_back(const tidings__segment *s) {
     return tidings__fail(EBADMSG,
                          "can't go on in center \"%s\": a process sets the center's oldest position back; see with "

@@ -13,6 +13,10 @@ typedef struct tidings__effort {
     uint32_t passed;           // the dead or closed lossless observers that were found, and after which it went on
 } tidings__effort;
 
+// Counts a round that made room which others have used. True: there were more than `most`, and they took 5 ms of
+// processor time.
+bool tidings__effort_over(tidings__effort *effort, uint32_t most);
+
 // Evicts until `position` can be claimed. Returns 0; -EAGAIN if a lossless observer (`*holder`, its observer index)
 // still needs a record that would go; or an error, with an error line.
 int tidings__make_room(tidings_center *center, uint64_t position, tidings__effort *effort, uint32_t *holder);

@@ -5,7 +5,6 @@
 
 #include "eviction/backpressure.h"
 #include "eviction/evict.h"
-#include "platform/clock.h"
 #include "platform/error.h"
 #include "registry/participants.h"
 #include "retained/retained.h"
@@ -69,16 +68,14 @@ static int no_chunk(tidings_center *center, uint64_t size) {
                          (unsigned long long)size, s->name, of_size, retained);
 }
 
-// Other posts may take the chunks that eviction frees for this one. If they do so this often, and for this long, the
-// call fails as if they had taken them before. Under an emulator, honest posts do so for 17 rounds in a row.
-#define ROUNDS_LEAST 1000u
-#define ROUNDS_NS 5000000  // of processor time, from the second round on
+// Other posts may take the chunks that eviction frees for this one. If they do so this often, the call
+// fails as if they had taken them before. Under an emulator, honest posts do so for 17 rounds in a row.
+#define ROUNDS_MOST 1000u
 
 int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline, uint32_t *chunk) {
     tidings__segment *s = &center->segment;
     bool reclaimed = false;
     tidings__effort effort = {0};
-    uint64_t begun = 0;
     int place = tidings__center_place(center);
     if (place) return place;
     for (;;) {
@@ -87,10 +84,7 @@ int tidings__take_chunk(tidings_center *center, uint64_t size, uint64_t deadline
         if (error != -EAGAIN) return error;
         uint32_t holder = 0;
         if (room.least) {
-            if (++effort.rounds == 2)
-                begun = tidings__thread_ns();
-            else if (effort.rounds > ROUNDS_LEAST && tidings__thread_ns() - begun >= ROUNDS_NS)
-                return no_chunk(center, size);
+            if (tidings__effort_over(&effort, ROUNDS_MOST)) return no_chunk(center, size);
             error = tidings__evict_to(center, room.most, &effort, &holder);
             if (error == -EAGAIN && (int64_t)(tidings__oldest(s) - room.least) >= 0)
                 // Eviction stopped before `most`, but at or after `least`, so it freed a chunk.

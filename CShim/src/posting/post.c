@@ -80,10 +80,9 @@ static __attribute__((noinline)) int make_room(tidings_center *center, uint32_t 
     return error == -EAGAIN ? tidings__held_back(center, holder, deadline, effort) : error;
 }
 
-// So often the room that this post made may be used by other posts, while it does not wait, and so long it goes on
-// anyway. A thread that is stopped in between finds it used, but not so often.
+// So often the room that this post made may be used by other posts, while it does not wait. A thread that is stopped in
+// between finds it used, but not so often.
 #define ROUNDS_MOST 256u
-#define ROUNDS_NS 5000000
 
 // `effort`: NULL for the first try of a post.
 static __attribute__((noinline)) int claim_position(tidings_center *center, tidings__thread *thread, uint32_t owner,
@@ -97,9 +96,7 @@ static __attribute__((noinline)) int claim_position(tidings_center *center, tidi
         if (__builtin_expect(error == 0, 1)) return 0;
         error = make_room(center, owner, thread, deadline, error, effort);
         if (error) return error;
-        if (++effort->rounds < 2) continue;
-        if (effort->begun == 0) effort->begun = tidings__thread_ns();
-        if (effort->rounds > ROUNDS_MOST && tidings__thread_ns() - effort->begun >= ROUNDS_NS)
+        if (tidings__effort_over(effort, ROUNDS_MOST))
             return tidings__fail(EBUSY,
                                  "can't post to center \"%s\": other processes use all room that this post makes; try "
                                  "again, or let them post less",

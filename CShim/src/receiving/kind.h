@@ -27,8 +27,8 @@ struct tidings__observer_kind {
     // of the entry, found without a call. (That is the hot path of a member.)
     void (*match)(tidings_observer *observer, const tidings__table *table, uint32_t entry, uint64_t position,
                   uint32_t *matched);
-    // After a lap: counts what the subscription has lost. `was`: the cursor before the lap. `evicted`: false if EV
-    // contradicts the lap.
+    // After laps: counts what the subscription has lost. `was`, `gone`: as for `tidings__account_lap`. `gone` is 0 if
+    // EV contradicts the lap.
     void (*lapped)(tidings_observer *observer, tidings__subscription *subscription, uint64_t was, uint64_t gone);
 
     // The entry that holds the retained value of a subscription to one name; TIDINGS__NAME_NONE: none.

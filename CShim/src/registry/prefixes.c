@@ -43,11 +43,17 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
     return index;
 }
 
+// Of a prefix that a peer may have damaged: at most TIDINGS_NAME_MAX.
+static uint32_t prefix_length(const tidings__name *entry) {
+    const uint32_t length = tidings__relaxed(&entry->lengths) & (TIDINGS__LENGTHS_PREFIX - 1);
+    return length < TIDINGS_NAME_MAX ? length : TIDINGS_NAME_MAX;
+}
+
 // True if the name begins with this prefix, or comes after it in the order of texts. Bytes after a text's end are 0,
 // and no text has a byte 0. A peer may change the entry at any time.
 static bool not_before(const _Atomic uint64_t *name, uint32_t length, const tidings__name *prefix, uint32_t from) {
-    const uint32_t own = tidings__relaxed(&prefix->lengths) & (TIDINGS__LENGTHS_PREFIX - 1);
-    for (uint32_t i = from; i < own && i < TIDINGS_NAME_MAX; i += 8) {
+    const uint32_t own = prefix_length(prefix);
+    for (uint32_t i = from; i < own; i += 8) {
         uint64_t left = i < length ? tidings__relaxed(&name[i / 8]) : 0, right = tidings__relaxed(&prefix->key[i / 8]);
         const uint32_t unused = own - i < 8 ? 64 - (own - i) * 8 : 0;
         left <<= unused;
@@ -97,9 +103,7 @@ bool tidings__prefix_order_read(tidings__segment *s, tidings__prefix_order *orde
     order->used = order->common = 0;
     for (uint32_t index; (index = step(s, &walk)) != TIDINGS__NAME_NONE; order->used++) {
         const tidings__name *entry = &s->names[index];
-        const uint32_t length = tidings__relaxed(&entry->lengths) & (TIDINGS__LENGTHS_PREFIX - 1);
-        const uint32_t at = last_before(s, order, entry->key, length < TIDINGS_NAME_MAX ? length : TIDINGS_NAME_MAX) +
-                            1;
+        const uint32_t at = last_before(s, order, entry->key, prefix_length(entry)) + 1;
         memmove(&order->entries[at + 1], &order->entries[at], (order->used + 1 - at) * sizeof index);
         order->entries[at] = index;
     }
@@ -110,10 +114,8 @@ bool tidings__prefix_order_read(tidings__segment *s, tidings__prefix_order *orde
     outer[0] = jump[0] = depth[0] = 0;
     for (uint32_t i = 1; i <= order->used; i++) {
         const tidings__name *entry = &s->names[order->entries[i]];
-        const uint32_t length = tidings__relaxed(&entry->lengths) & (TIDINGS__LENGTHS_PREFIX - 1);
         uint32_t from = i - 1;
-        while (!fits(s, order, from, entry->key, length < TIDINGS_NAME_MAX ? length : TIDINGS_NAME_MAX))
-            from = outer[from];
+        while (!fits(s, order, from, entry->key, prefix_length(entry))) from = outer[from];
         const uint32_t over = jump[from];
         outer[i] = (uint16_t)from;
         jump[i] = (uint16_t)(depth[from] - depth[over] == depth[over] - depth[jump[over]] ? jump[over] : from);
@@ -122,8 +124,7 @@ bool tidings__prefix_order_read(tidings__segment *s, tidings__prefix_order *orde
     tidings__prefix_order_clear(order);
     if (order->used == 0) return false;
     const tidings__name *first = &s->names[order->entries[1]], *last = &s->names[order->entries[order->used]];
-    while (order->common + 8 <= (tidings__relaxed(&first->lengths) & (TIDINGS__LENGTHS_PREFIX - 1)) &&
-           order->common + 8 <= TIDINGS_NAME_MAX &&
+    while (order->common + 8 <= prefix_length(first) &&
            tidings__relaxed(&first->key[order->common / 8]) == tidings__relaxed(&last->key[order->common / 8]))
         order->common += 8;
     return true;

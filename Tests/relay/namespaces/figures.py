@@ -6,8 +6,8 @@
 COMMAND is `tidings` with the trait Relay, TRANSPORTS the program LinkTransports (Tests/link), both optimized. For each
 transport: the median time from a post here to its arrival at an observer there (64 bytes, 300 µs apart, so that all
 threads sleep), beside half of the library's round trip, and beside a post to an observer of the same center, which no
-relay observes; and a stream, beside the library's own. Taken by turns, three times; the middle of three is printed. Then what a
-relay adds to the processor time of a local post, in a stream: the median of 21.
+relay observes; and a stream, beside the library's own. Taken by turns, three times; the middle of three is printed. Then
+what a relay adds to the processor time of a local post, in a stream: the median of 21.
 """
 import json
 import os

@@ -52,7 +52,6 @@ let presence = Task {
         case .joined(let one):
             guard one.participant.role.hasPrefix("program ") else { continue }
             present.insert(one.participant.role)
-            if present.count == count - 1 { break }
         case .left(let one, let departure):
             if one.participant.role.hasPrefix("program ") { say("\(one.participant.role) has left: \(departure)") }
             continue
