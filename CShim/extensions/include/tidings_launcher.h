@@ -112,11 +112,11 @@ typedef struct tidings_launch_failure {
 /// - -EINVAL: there is no executable, no argument 0, or no input.
 /// - -E2BIG: more than TIDINGS_LAUNCH_BYTES_MAX or TIDINGS_LAUNCH_PATHS_MAX, or more than the kernel takes.
 /// - -EUSERS: there are TIDINGS_LAUNCHER_EXTENSIONS_MAX extensions.
-/// - -EPIPE: the launcher has ended. -ETIMEDOUT: it did not answer in 10 s and was killed, or the executable was not
-///   loaded in 30 s.
+/// - -EPIPE: the launcher has ended. -ETIMEDOUT: it did not answer in 60 s and was killed, or the executable was not
+///   loaded in 30 s. A launcher that was stopped is continued each second.
 ///
-/// Bound: copy of the texts; the kernel copies the launcher's page tables. Waits milliseconds as a rule, 50 s at most
-/// (10 s for the launcher's answer, 30 s for the executable, 10 s to confirm or discard it): not for a cooperative
+/// Bound: copy of the texts; the kernel copies the launcher's page tables. Waits milliseconds as a rule, 150 s at
+/// most (60 s for the launcher's answer, 30 s for the executable, 60 s to confirm or discard it): not for a cooperative
 /// thread.
 int tidings_launcher_start(tidings_launcher *launcher, const tidings_launch *launch, uint64_t *id, int32_t *pid,
                            tidings_launch_failure *failure);
@@ -124,12 +124,12 @@ int tidings_launcher_start(tidings_launcher *launcher, const tidings_launch *lau
 /// Sends a signal to the extension's process group. Descendants that left the group do not receive it.
 ///
 /// -ESRCH: the extension has ended. -EINVAL: there is no such signal. -EPIPE, -ETIMEDOUT: as `start`.
-/// Bound: constant. Waits for the launcher's answer, 10 s at most.
+/// Bound: constant. Waits for the launcher's answer, 60 s at most.
 int tidings_launcher_signal(tidings_launcher *launcher, uint64_t id, int signal);
 
 /// Sends SIGKILL to the extension, and to all of its descendants as soon as it has ended. `tidings_launcher_next`
 /// reports its end. Fails as `tidings_launcher_signal`.
-/// Bound: constant. Waits for the launcher's answer, 10 s at most.
+/// Bound: constant. Waits for the launcher's answer, 60 s at most.
 int tidings_launcher_kill(tidings_launcher *launcher, uint64_t id);
 
 typedef struct tidings_launch_event {

@@ -23,7 +23,7 @@ struct tidings_launcher {
 };
 
 #define SECOND INT64_C(1000000000)
-#define ANSWER_NS (10 * SECOND)   // the launcher answers in microseconds, unless it is stopped
+#define ANSWER_TRIES 60           // a second each; the launcher answers in microseconds, but it may have no processor
 #define LOADING_NS (30 * SECOND)  // a slow file system
 #define END_TRIES 600             // 100 ms each, as tidings_launcher_close promises
 
@@ -31,6 +31,23 @@ struct tidings_launcher {
 static int await(const tidings_launcher *launcher, int descriptor, int64_t timeout_ns) {
     struct pollfd watched[] = {{.fd = descriptor, .events = POLLIN}, {.fd = launcher->pidfd, .events = POLLIN}};
     return tidings__wait_ready(watched, 2, timeout_ns);
+}
+
+static void signal_launcher(const tidings_launcher *launcher, int signal) {
+    if (launcher->pidfd >= 0)
+        (void)tidings__pidfd_signal(launcher->pidfd, signal);
+    else
+        (void)kill(launcher->pid, signal);
+}
+
+// Waits for the launcher's answer: 0 or -ETIMEDOUT. An extension may have stopped the launcher, so it is continued each
+// second.
+static int await_answer(const tidings_launcher *launcher) {
+    for (int tries = 1;; tries++) {
+        const int error = await(launcher, launcher->requests, SECOND);
+        if (error != -ETIMEDOUT || tries == ANSWER_TRIES) return error;
+        signal_launcher(launcher, SIGCONT);
+    }
 }
 
 // MARK: Opening
@@ -87,13 +104,6 @@ failed:
     return -error;
 }
 
-static void signal_launcher(const tidings_launcher *launcher, int signal) {
-    if (launcher->pidfd >= 0)
-        (void)tidings__pidfd_signal(launcher->pidfd, signal);
-    else
-        (void)kill(launcher->pid, signal);
-}
-
 void tidings_launcher_close(tidings_launcher *launcher) {
     if (!launcher) return;
     (void)close(launcher->requests);
@@ -124,7 +134,7 @@ static int exchange(tidings_launcher *launcher, const tidings__request *request,
     int error = launcher->broken
                     ? -EPIPE
                     : tidings__message_send(launcher->requests, request, sizeof *request, descriptors, count);
-    if (error == 0) error = await(launcher, launcher->requests, ANSWER_NS);
+    if (error == 0) error = await_answer(launcher);
     int came = 0, received = -1;
     if (error == 0) {
         const int got = tidings__message_receive(launcher->requests, reply, sizeof *reply, &received, 1, &came);

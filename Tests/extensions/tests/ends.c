@@ -428,11 +428,14 @@ void a_killed_launcher_takes_its_extensions_along(void) {
     tidings_launcher_close(launcher);
 }
 
-void a_stopped_launcher_can_be_closed(void) {
+void a_stopped_launcher_is_continued(void) {
     tidings_launcher *launcher = opened();
     const running one = start(launcher, LAUNCH("daemon:hang", "say:there", "hang"));
     (void)heard(one.socket);
     (void)heard(one.socket);
+    CHECK(kill(only_child(getpid()), SIGSTOP) == 0, "%s", strerror(errno));
+    const running two = start(launcher, LAUNCH("exit:3"));
+    exited(&two, 3);
     CHECK(kill(only_child(getpid()), SIGSTOP) == 0, "%s", strerror(errno));
     tidings_launcher_close(launcher);
     none_left(&one);
