@@ -269,7 +269,7 @@ func bareTLS(_ link: TestLink) throws -> Bare {
     for _ in 0..<(total / 512) {
         left.locked { for _ in 0..<512 { left.post("a", [UInt8](repeating: 0, count: 64)) } }
     }
-    let account = try balance(left, right, "a", seconds: 60)
+    let account = try balance(left, right, "a")
     if CommandLine.arguments.contains("--trace") { print("balanced after \(Double(nanoseconds() - start) / 1e9) s") }
     let rate = Double(right.arrived) / Double(right.arrivedAt - start) * 1e9
     left.stop()

@@ -62,10 +62,16 @@ struct TestLink: Sendable {
     }
 }
 
-func balance(_ from: Host, _ to: Host, _ name: LinkName, seconds: Double = 30) throws -> Account {
+/// Waits until `to` has accounted for all posts of `from`, as long as each 30 seconds add some.
+func balance(_ from: Host, _ to: Host, _ name: LinkName) throws -> Account {
     let count = from.locked { from.center.own[name] ?? 0 }
-    let isBalanced = to.wait(seconds) { to.account(of: from, name)?.count == count }
-    let account = to.locked { to.account(of: from, name) } ?? Account(sequence: 0, count: 0, base: 0)
+    var (isBalanced, before, now) = (false, Account?.none, Account?.none)
+    repeat {
+        before = now
+        isBalanced = to.wait(30) { to.account(of: from, name)?.count == count }
+        now = to.locked { to.account(of: from, name) }
+    } while !isBalanced && now?.count != before?.count
+    let account = now ?? Account(sequence: 0, count: 0, base: 0)
     try check(isBalanced, "\(count) posted, \(account)")
     return account
 }
