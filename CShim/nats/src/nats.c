@@ -161,12 +161,18 @@ static bool is_cut(int socket, int64_t now, int64_t *since) {
     return now - *since > limit && info.tcpi_last_ack_recv > limit;
 }
 
+// `tidings_nats_open` waits for a pong, which the server sends after a refusal too. So until `tidings_nats_begin`, a
+// refused connection is still read.
+static bool must_end(tidings_nats *nats) {
+    return atomic_load(&nats->ended) && (!atomic_load(&nats->refused) || atomic_load(&nats->begun));
+}
+
 static void *run(void *argument) {
     tidings_nats *nats = argument;
     // While this process is stopped, the server is not silent.
     int64_t silent = 0, before = milliseconds(), unacknowledged = -1;
     bool cut = false;
-    while (!atomic_load(&nats->closing) && !atomic_load(&nats->ended) && silent <= SILENCE_MAX && !cut) {
+    while (!atomic_load(&nats->closing) && !must_end(nats) && silent <= SILENCE_MAX && !cut) {
         // A descriptor of -1 is ignored.
         struct pollfd polled[2] = {{.fd = nats->wake, .events = POLLIN}, {.fd = atomic_load(&nats->socket)}};
         polled[1].events = (short)(POLLIN | (atomic_load(&nats->must_write) ? POLLOUT : 0));
@@ -356,7 +362,8 @@ int tidings_nats_open(const tidings_nats_options *given, tidings_nats **result, 
     // The server refuses a subscription before it answers a ping.
     if (status == NATS_OK) status = natsConnection_FlushTimeout(nats->connection, 2000);
     const char *why = NULL;
-    if (status == NATS_OK && natsConnection_GetLastError(nats->connection, &why) == NATS_NOT_PERMITTED) {
+    if (atomic_load(&nats->refused) ||
+        (nats->connection && natsConnection_GetLastError(nats->connection, &why) == NATS_NOT_PERMITTED)) {
         tidings_nats_close(nats);
         snprintf(error, error_size, "can't connect to %s: %s", without_user(given->url), not_permitted);
         return -EACCES;
