@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <tidings.h>
 
-#define NAME "org.example.regression.name"
+// Aligned: the instructions of the C library's string functions depend on where a text lies.
+#define TEXT(name, text) static const char name[] __attribute__((aligned(64))) = text
+TEXT(NAME, "org.example.regression.name");
+TEXT(ABSENT, "org.example.regression.absent");
+TEXT(ANOTHER, "org.example.regression.another");
 
 static int token;
 
@@ -48,7 +52,7 @@ static void get_state(int times) {
 
 // Of a name that is not registered.
 static void post(int times) {
-    for (int i = 0; i < times; i++) must(notify_post("org.example.regression.absent"));
+    for (int i = 0; i < times; i++) must(notify_post(ABSENT));
 }
 
 static void news(int times) {
@@ -64,7 +68,7 @@ static void news(int times) {
 static void come_and_go(int times) {
     for (int i = 0; i < times; i++) {
         int another;
-        must(notify_register_check("org.example.regression.another", &another));
+        must(notify_register_check(ANOTHER, &another));
         must(notify_cancel(another));
     }
 }
