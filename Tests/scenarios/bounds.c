@@ -1298,17 +1298,23 @@ static void of_large_payloads_without_claims(uint32_t count) {
     next_of_many(center, observer, 3);
 }
 
-// As many prefixes as there may be, and none is of a record's name.
+// As many prefixes as there may be, and none is of a record's name, which differs from nearly all in its last bytes.
+// The name is observed, so the records do not carry it.
 static void of_foreign_prefixes(uint32_t count) {
     (void)count;
+    char name[TIDINGS_NAME_MAX + 1];
+    memset(name, 'a', TIDINGS_NAME_MAX);
+    name[TIDINGS_NAME_MAX] = 0;
+    (void)observer_of(center, name);
     tidings_observer *observer = observer_of_nothing(center);
     uint32_t subscription;
-    for (uint32_t i = 0; i < TIDINGS_PREFIXES_MAX; i++) {
-        char name[64];
-        const int length = snprintf(name, sizeof name, NAME ".%u", i);
-        OK(tidings_observer_add(observer, name, (size_t)length, NULL, 0, TIDINGS_ADD_PREFIX, &subscription));
+    OK(tidings_observer_add(observer, "b", 1, NULL, 0, TIDINGS_ADD_PREFIX, &subscription));
+    for (uint32_t i = 1; i < TIDINGS_PREFIXES_MAX; i++) {
+        char prefix[TIDINGS_NAME_MAX + 1];
+        const int length = snprintf(prefix, sizeof prefix, "%.250sb%u", name, i);
+        OK(tidings_observer_add(observer, prefix, (size_t)length, NULL, 0, TIDINGS_ADD_PREFIX, &subscription));
     }
-    fill_ring(NAME);
+    fill_ring(name);
     next_of_many(center, observer, 3);
 }
 

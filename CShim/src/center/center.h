@@ -75,7 +75,7 @@ struct tidings_center {
     // Those that threads of this process use when they evict, and which are in use now. Last, so that a new handle is
     // zeroed up to here.
     _Atomic uint32_t orders_taken;
-    tidings__prefix_order orders[TIDINGS__PREFIX_ORDERS];
+    tidings__chain_order orders[TIDINGS__CHAIN_ORDERS];
 };
 
 typedef struct tidings__opening {

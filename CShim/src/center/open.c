@@ -155,7 +155,7 @@ int tidings__center_begin(int (*find)(const void *context, tidings__segment *seg
     tidings_center *center = aligned_alloc(128, (sizeof *center + 127) / 128 * 128);
     if (!center) return tidings__fail(ENOMEM, "can't open center \"%s\": no memory for its handle", name);
     memset(center, 0, offsetof(tidings_center, orders));
-    for (uint32_t i = 0; i < TIDINGS__PREFIX_ORDERS; i++) center->orders[i].link = center->orders[i].used = 0;
+    for (uint32_t i = 0; i < TIDINGS__CHAIN_ORDERS; i++) tidings__chain_order_begin(&center->orders[i]);
     static pthread_once_t forks_watched = PTHREAD_ONCE_INIT;
     pthread_once(&forks_watched, watch_forks);
     tidings__barrier_register();

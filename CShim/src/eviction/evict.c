@@ -91,15 +91,15 @@ static int cannot_read(const tidings__segment *s) {
 #define FINISHED 1  // another thread finished this range
 
 // NULL: all are in use. A thread has no order on its stack: a signal handler may post, and its stack may be small.
-static tidings__prefix_order *take_order(tidings_center *center) {
-    for (uint32_t i = 0; i < TIDINGS__PREFIX_ORDERS; i++)
+static tidings__chain_order *take_order(tidings_center *center) {
+    for (uint32_t i = 0; i < TIDINGS__CHAIN_ORDERS; i++)
         if (!(tidings__relaxed(&center->orders_taken) >> i & 1) &&
             !(tidings__fetch_or(&center->orders_taken, UINT32_C(1) << i) >> i & 1))
             return &center->orders[i];
     return NULL;
 }
 
-static void return_order(tidings_center *center, const tidings__prefix_order *order) {
+static void return_order(tidings_center *center, const tidings__chain_order *order) {
     if (order) tidings__fetch_and(&center->orders_taken, ~(UINT32_C(1) << (order - center->orders)));
 }
 
@@ -126,10 +126,12 @@ static __attribute__((noinline, cold)) int tally_each(tidings__segment *s, uint6
 
 // Counts the records of the range for each prefix. No record says which prefixes its name has, so the name is looked up
 // in the order of the prefixes. Only eviction counts them, once per range. Returns 0, FINISHED or an error.
-static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__prefix_order *order, uint64_t ev,
+static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings__chain_order *chain, uint64_t ev,
                                                     uint64_t start, uint64_t end) {
-    if (!tidings__prefix_order_read(s, order)) return 0;
-    tidings__prefix_order_clear(order);
+    if (!tidings__chain_order_read(s, chain)) return 0;
+    tidings__chain_order_clear(chain);
+    const tidings__prefix_order *order = &chain->order;
+    uint16_t *marks = chain->marks;
     uint32_t last = TIDINGS__NAME_NONE, fitting = 0;  // consecutive records often have the same name
     for (uint64_t position = start; position < end; position++) {
         if (tidings__slot_status(s, position) != TIDINGS__VALID) continue;
@@ -140,19 +142,19 @@ static __attribute__((noinline)) int tally_prefixes(tidings__segment *s, tidings
             const _Atomic uint64_t *text = tidings__record_name(s, position, copy, &length);
             if (!text && length == TIDINGS__NAME_UNREADABLE)
                 return tidings__acquire(&s->header->eviction.word) != ev ? FINISHED : cannot_read(s);
-            fitting = text ? tidings__prefix_order_find(s, order, text, length) : 0;
+            fitting = text ? tidings__prefix_order_find(order, text, length) : 0;
         }
         last = name;
-        order->marks[fitting]++;
+        marks[fitting]++;
     }
     // Invariant E3, as in `evict_range`. If EV has not moved on, the entries also still serve the same prefixes.
     tidings__fence_acquire();
     if (tidings__acquire(&s->header->eviction.word) != ev) return FINISHED;
 #ifndef MUTANT_PREFIX_NOT_COUNTED  // Found by: interleaving prefixes_in_a_full_ring
     for (uint32_t i = order->used; i > 0; i--) {
-        if (order->marks[i] == 0) continue;
-        tidings__tally_add(&s->names[order->entries[i]].tally, order->marks[i], end);
-        order->marks[order->outer[i]] += order->marks[i];
+        if (marks[i] == 0) continue;
+        tidings__tally_add(&s->names[order->of[i].entry].tally, marks[i], end);
+        marks[order->of[i].outer] += marks[i];
     }
 #endif
     return 0;
@@ -234,7 +236,7 @@ static int evict_range(tidings_center *center, uint64_t ev) {
     if (__builtin_expect(tidings__prefixes_any(&prefixes), 0)) {
         // A signal handler may post, so errno is restored.
         const int saved = errno;
-        tidings__prefix_order *order = take_order(center);
+        tidings__chain_order *order = take_order(center);
         const int error = order ? tally_prefixes(s, order, ev, start, end) : tally_each(s, ev, start, end);
         return_order(center, order);
         errno = saved;
@@ -292,36 +294,38 @@ static bool has_members(const tidings__observer_set *living, const tidings__name
 // The same for the prefixes of the record's name. EV is idle and only changes to new values. So if the caller's CAS of
 // EV succeeds, all that is read here was of this lap. A prefix is marked if it has no members in `living`, and if all
 // that it begins with have none.
-static bool needed_by_prefix(tidings_center *center, const tidings__observer_set *living, tidings__prefix_order **taken,
+static bool needed_by_prefix(tidings_center *center, const tidings__observer_set *living, tidings__chain_order **taken,
                              uint64_t position, uint32_t *holder) {
     tidings__segment *s = &center->segment;
     tidings__prefix_walk walk = tidings__prefixes(s);
     if (__builtin_expect(!tidings__prefixes_any(&walk), 1)) return false;
     const bool is_first = *taken == NULL;
     if (is_first) *taken = take_order(center);
-    tidings__prefix_order *order = *taken;
-    if (order && !tidings__prefix_order_read(s, order)) return false;
-    if (order && is_first) tidings__prefix_order_clear(order);
+    tidings__chain_order *chain = *taken;
+    if (chain && !tidings__chain_order_read(s, chain)) return false;
+    if (chain && is_first) tidings__chain_order_clear(chain);
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(s, position, copy, &length);
     // If the name cannot be read, the record may have any prefix: assume all.
     if (!name && length != TIDINGS__NAME_UNREADABLE) return false;
-    if (!name || !order) {
+    if (!name || !chain) {
         uint32_t entry;
         while ((entry = name ? tidings__prefix_next_of(s, &walk, name, length) : tidings__prefix_next(s, &walk)) !=
                TIDINGS__NAME_NONE)
             if (needed(s, living, &s->names[entry], position, holder)) return true;
         return false;
     }
-    const uint32_t last = tidings__prefix_order_find(s, order, name, length);
+    const tidings__ordered_prefix *of = chain->of;
+    uint16_t *marks = chain->marks;
+    const uint32_t last = tidings__prefix_order_find(&chain->order, name, length);
     bool members = false;
-    for (uint32_t i = last; i > 0 && !order->marks[i]; i = order->outer[i]) {
-        tidings__name *prefix = &s->names[order->entries[i]];
+    for (uint32_t i = last; i > 0 && !marks[i]; i = of[i].outer) {
+        tidings__name *prefix = &s->names[of[i].entry];
         if (needed(s, living, prefix, position, holder)) return true;
         members |= has_members(living, prefix);
     }
-    for (uint32_t i = last; !members && i > 0 && !order->marks[i]; i = order->outer[i]) order->marks[i] = 1;
+    for (uint32_t i = last; !members && i > 0 && !marks[i]; i = of[i].outer) marks[i] = 1;
     return false;
 }
 
@@ -335,13 +339,13 @@ static uint64_t allowed(tidings_center *center, uint64_t start, uint64_t length,
     if (history != UINT64_MAX && (int64_t)(start + length - history) > 0)
         length = (int64_t)(history - start) > 0 ? history - start : 0;
     tidings__observer_set here;
-    tidings__prefix_order *order = NULL;
+    tidings__chain_order *order = NULL;
     uint64_t next = 0, end = start + length;
     bool revoked = false;
     for (uint64_t position = (int64_t)(least - start) > 0 ? least : start; (int64_t)(end - position) > 0; position++) {
         if (position >= next) {
             next = tidings__lossless_at(s, &living, position, &here);
-            if (order) tidings__prefix_order_clear(order);
+            if (order) tidings__chain_order_clear(order);
         }
         const tidings__cell *cell = tidings__cell_at(s, position);
         tidings__slot_state status = tidings__slot_status(s, position);

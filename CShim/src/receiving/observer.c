@@ -71,7 +71,7 @@ void tidings_observer_close(tidings_observer *observer) {
         bool last = i + 1 == table->count || table->of[i + 1]->entry != table->of[i]->entry;
         if (ours && last) observer->kind->leave(observer, table->of[i]);
     }
-    if (ours && table->prefix_count > 0) observer->kind->left_prefixes(observer);
+    if (ours && table->prefixes.used > 0) observer->kind->left_prefixes(observer);
     for (uint32_t i = 0; i < table->count; i++) tidings__subscription_free(table->of[i]);
     tidings__subscriptions_free(observer);
     if (ours) observer->kind->exit(observer);

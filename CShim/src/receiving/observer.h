@@ -6,6 +6,7 @@
 #include "center/ends.h"
 #include "eviction/pending_claim.h"
 #include "platform/barrier.h"
+#include "registry/prefixes.h"
 
 // A retained value that a subscription has still to deliver.
 typedef struct tidings__listed_value {
@@ -82,8 +83,8 @@ typedef struct tidings__table {
     // What `tidings__take_plain` found last: an entry, and its only subscription. NAME_NONE: nothing.
     uint32_t recent_entry;
     tidings__subscription *recent;
-    uint32_t prefix_count;
-    tidings__subscription *prefixes[];  // the prefix subscriptions again; never shared with another table
+    tidings__prefix_order prefixes;     // of the prefix subscriptions, each prefix once
+    tidings__ordered_prefix ordered[];  // its memory; never shared with another table
 } tidings__table;
 
 // The most claimed positions that a reader skips before they are final. At each one, a poster is stopped, or a post was

@@ -38,16 +38,13 @@ static __attribute__((noinline)) void match_more(tidings_observer *o, const tidi
 static __attribute__((noinline)) bool match_many(tidings_observer *o, const tidings__table *t, uint64_t position,
                                                  uint32_t *matched) {
     if (t->all) match(o, t, TIDINGS__NAME_ALL, position, matched);
-    if (t->prefix_count == 0) return true;
+    if (t->prefixes.used == 0) return true;
     _Atomic uint64_t copy[TIDINGS__NAME_WORDS];
     uint32_t length;
     const _Atomic uint64_t *name = tidings__record_name(&o->center->segment, position, copy, &length);
-    for (uint32_t i = 0; name && i < t->prefix_count && *matched < o->matched_capacity; i++) {
-        tidings__subscription *sub = t->prefixes[i];
-        if (tidings__due(sub, position) &&
-            tidings__text_begins(name, length, tidings__subscription_name(sub), sub->name_length))
-            o->matched[(*matched)++] = sub;
-    }
+    uint32_t prefix = name ? tidings__prefix_order_find(&t->prefixes, name, length) : 0;
+    for (const tidings__ordered_prefix *of = t->prefixes.of; prefix > 0; prefix = of[prefix].outer)
+        match(o, t, of[prefix].entry, position, matched);
     const uint32_t entry = tidings__route_name(tidings__route(tidings__cell_at(&o->center->segment, position)));
     return name && (entry == TIDINGS__NAME_NONE || !tidings__name_at(&o->center->segment, entry) ||
                     tidings__name_was(&o->center->segment, entry, position));

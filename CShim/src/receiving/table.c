@@ -7,7 +7,7 @@
 #include "receiving/observer.h"
 
 static size_t size_with(uint32_t prefixes) {
-    return sizeof(tidings__table) + prefixes * sizeof(tidings__subscription *);
+    return sizeof(tidings__table) + (prefixes + 1) * sizeof(tidings__ordered_prefix);
 }
 
 static tidings__table *make(uint32_t room, uint32_t prefixes) {
@@ -19,6 +19,7 @@ static tidings__table *make(uint32_t room, uint32_t prefixes) {
         free(t);
         return NULL;
     }
+    t->prefixes.of = t->ordered;
     t->room = room;
     t->map_mask = slots - 1;
     t->of = of;
@@ -38,9 +39,16 @@ static void index_last(tidings__table *t, uint32_t i) {
     const tidings__subscription *subscription = t->of[i];
     t->all |= subscription->entry == TIDINGS__NAME_ALL;
     t->many |= subscription->many;
-    if (subscription->prefix) t->prefixes[t->prefix_count++] = t->of[i];
     t->name_futexes |= subscription->entry == TIDINGS__NAME_ALL ? UINT32_MAX : UINT32_C(1) << subscription->name_futex;
-    if (i > 0 && t->of[i - 1]->entry == subscription->entry) return;
+    const bool again = i > 0 && t->of[i - 1]->entry == subscription->entry;
+    // A peer may have made a prefix of the entry of a name, so that one entry has subscriptions of both kinds. Then,
+    // too, a removal never makes the order longer.
+    if (subscription->prefix && !(again && t->of[i - 1]->prefix))
+        tidings__prefix_order_insert(&t->prefixes,
+                                     (tidings__ordered_prefix){.text = tidings__subscription_name(subscription),
+                                                               .entry = subscription->entry,
+                                                               .length = (uint16_t)subscription->name_length});
+    if (again) return;
     uint32_t slot = tidings__table_slot(subscription->entry);
     while (tidings__relaxed(&t->map[slot & t->map_mask]) != 0) slot++;
     tidings__set_release(&t->map[slot & t->map_mask], i + 1);
@@ -59,29 +67,32 @@ tidings__table *tidings__table_with(const tidings__table *old, tidings__subscrip
     tidings__table *t;
     if (!of && old->count < old->room) {
         // The usual case shares the old allocation, so that adding n names does not take n² steps.
-        t = malloc(size_with(old->prefix_count + more->prefix));
+        t = malloc(size_with(old->prefixes.used + more->prefix));
         if (!t) return NULL;
-        *t = (tidings__table){.count = old->count + 1,
-                              .map_mask = old->map_mask,
-                              .all = old->all,
-                              .many = old->many,
-                              .name_futexes = old->name_futexes,
-                              .special = tidings__relaxed(&old->special),
-                              .room = old->room,
-                              .of = old->of,
-                              .map = old->map,
-                              .prefix_count = old->prefix_count};
-        memcpy(t->prefixes, old->prefixes, old->prefix_count * sizeof t->prefixes[0]);
+        *t = (tidings__table){
+            .count = old->count + 1,
+            .map_mask = old->map_mask,
+            .all = old->all,
+            .many = old->many,
+            .name_futexes = old->name_futexes,
+            .special = tidings__relaxed(&old->special),
+            .room = old->room,
+            .of = old->of,
+            .map = old->map,
+            .prefixes = {.used = old->prefixes.used, .common = old->prefixes.common, .of = t->ordered}};
+        memcpy(t->ordered, old->ordered, (old->prefixes.used + 1) * sizeof t->ordered[0]);
         t->of[old->count] = more;
         index_last(t, old->count);
+        if (more->prefix) tidings__prefix_order_link(&t->prefixes);
     } else {
-        t = make(old->count + 1 + old->count / 2, old->prefix_count + more->prefix);
+        t = make(old->count + 1 + old->count / 2, old->prefixes.used + more->prefix);
         if (!t) return NULL;
         if (at > 0) memcpy(t->of, old->of, at * sizeof t->of[0]);
         t->of[at] = more;
         if (old->count > at) memcpy(&t->of[at + 1], &old->of[at], (old->count - at) * sizeof t->of[0]);
         t->count = old->count + 1;
         for (uint32_t i = 0; i < t->count; i++) index_last(t, i);
+        tidings__prefix_order_link(&t->prefixes);
         tidings__set_relaxed(&t->special, tidings__relaxed(&old->special));
     }
     tidings__set_relaxed(&t->fresh, true);
@@ -111,7 +122,7 @@ uint32_t tidings__table_select(const tidings__table *table, const uint32_t *ids,
 }
 
 tidings__table *tidings__table_without(const tidings__table *old, tidings__subscription *const *gone, uint32_t count) {
-    tidings__table *t = make(old->count - count + 1, old->prefix_count);
+    tidings__table *t = make(old->count - count + 1, old->prefixes.used);
     if (!t) return NULL;
     // Subscriptions that were new in the old table, and not activated yet, stay new in this one.
     const uint32_t fresh = fresh_from(old, old->count);
@@ -126,6 +137,7 @@ tidings__table *tidings__table_without(const tidings__table *old, tidings__subsc
         t->of[t->count++] = old->of[i];
         index_last(t, t->count - 1);
     }
+    tidings__prefix_order_link(&t->prefixes);
     tidings__set_relaxed(&t->fresh, t->fresh_from < t->count);
     tidings__set_relaxed(&t->special, tidings__relaxed(&old->special));
     return t;

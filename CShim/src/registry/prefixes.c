@@ -43,34 +43,28 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
     return index;
 }
 
-// Of a prefix that a peer may have damaged: at most TIDINGS_NAME_MAX.
-static uint32_t prefix_length(const tidings__name *entry) {
-    const uint32_t length = tidings__relaxed(&entry->lengths) & (TIDINGS__LENGTHS_PREFIX - 1);
-    return length < TIDINGS_NAME_MAX ? length : TIDINGS_NAME_MAX;
-}
-
 // True if the name begins with this prefix, or comes after it in the order of texts. Bytes after a text's end are 0,
-// and no text has a byte 0. A peer may change the entry at any time.
-static bool not_before(const _Atomic uint64_t *name, uint32_t length, const tidings__name *prefix, uint32_t from) {
-    const uint32_t own = prefix_length(prefix);
-    for (uint32_t i = from; i < own; i += 8) {
-        uint64_t left = i < length ? tidings__relaxed(&name[i / 8]) : 0, right = tidings__relaxed(&prefix->key[i / 8]);
-        const uint32_t unused = own - i < 8 ? 64 - (own - i) * 8 : 0;
-        left <<= unused;
-        right <<= unused;
-        // The first byte of a word is its lowest, and it decides the order.
-        if (left != right) return __builtin_bswap64(left) > __builtin_bswap64(right);
-    }
-    return true;
+// and no text has a byte 0. The first byte of a word is its lowest, and it decides the order.
+static bool not_before(const _Atomic uint64_t *name, uint32_t length, const tidings__ordered_prefix *prefix,
+                       uint32_t from) {
+    const uint32_t own = prefix->length, whole = (own < length ? own : length) / 8;
+    const _Atomic uint64_t *text = prefix->text;
+    uint32_t i = from / 8;
+    while (i < whole && tidings__relaxed(&name[i]) == tidings__relaxed(&text[i])) i++;
+    if (i * 8 >= own) return true;
+    // Bytes beyond the prefix's end do not count.
+    const uint32_t unused = own - i * 8 < 8 ? 64 - (own - i * 8) * 8 : 0;
+    const uint64_t left = (i * 8 < length ? tidings__relaxed(&name[i]) : 0) << unused;
+    return __builtin_bswap64(left) >= __builtin_bswap64(tidings__relaxed(&text[i]) << unused);
 }
 
 // The last prefix of the order that the name is not before.
-static uint32_t last_before(const tidings__segment *s, const tidings__prefix_order *order, const _Atomic uint64_t *name,
-                            uint32_t length) {
+static uint32_t last_before(const tidings__prefix_order *order, const _Atomic uint64_t *name, uint32_t length,
+                            uint32_t common) {
     uint32_t first = 0, last = order->used;
     while (first < last) {
         const uint32_t middle = (first + last + 1) / 2;
-        if (not_before(name, length, &s->names[order->entries[middle]], order->common))
+        if (not_before(name, length, &order->of[middle], common))
             first = middle;
         else
             last = middle - 1;
@@ -78,56 +72,68 @@ static uint32_t last_before(const tidings__segment *s, const tidings__prefix_ord
     return first;
 }
 
-static bool fits(const tidings__segment *s, const tidings__prefix_order *order, uint32_t prefix,
-                 const _Atomic uint64_t *name, uint32_t length) {
-    return prefix == 0 || tidings__prefix_fits(&s->names[order->entries[prefix]], name, length);
+static bool fits(const tidings__prefix_order *order, uint32_t prefix, const _Atomic uint64_t *name, uint32_t length) {
+    return prefix == 0 || tidings__text_begins(name, length, order->of[prefix].text, order->of[prefix].length);
 }
 
-uint32_t tidings__prefix_order_find(const tidings__segment *s, const tidings__prefix_order *order,
-                                    const _Atomic uint64_t *name, uint32_t length) {
+uint32_t tidings__prefix_order_find(const tidings__prefix_order *order, const _Atomic uint64_t *name, uint32_t length) {
     // Every text between a prefix and the name begins with that prefix, if the name does. `outer` and `jump` only lead
     // to lower numbers.
-    if (!tidings__text_begins(name, length, s->names[order->entries[1]].key, order->common)) return 0;
-    uint32_t prefix = last_before(s, order, name, length);
-    while (!fits(s, order, prefix, name, length)) {
-        const uint32_t jump = order->jump[prefix];
-        prefix = fits(s, order, jump, name, length) ? order->outer[prefix] : jump;
+    if (order->used == 0 || !tidings__text_begins(name, length, order->of[1].text, order->common)) return 0;
+    uint32_t prefix = last_before(order, name, length, order->common);
+    while (!fits(order, prefix, name, length)) {
+        const uint32_t jump = order->of[prefix].jump;
+        prefix = fits(order, jump, name, length) ? order->of[prefix].outer : jump;
     }
     return prefix;
 }
 
-bool tidings__prefix_order_read(tidings__segment *s, tidings__prefix_order *order) {
-    tidings__prefix_walk walk = tidings__prefixes(s);
-    if (walk.link == order->link) return order->used > 0;
-    order->link = walk.link;
-    order->used = order->common = 0;
-    for (uint32_t index; (index = step(s, &walk)) != TIDINGS__NAME_NONE; order->used++) {
-        const tidings__name *entry = &s->names[index];
-        const uint32_t at = last_before(s, order, entry->key, prefix_length(entry)) + 1;
-        memmove(&order->entries[at + 1], &order->entries[at], (order->used + 1 - at) * sizeof index);
-        order->entries[at] = index;
-    }
-    // A prefix jumps over as many others as the one that it leads to and the next one together, if these jump over
-    // equally many. So a search takes steps in proportion to the logarithm of how many there are. `marks` has each
-    // prefix's depth meanwhile.
-    uint16_t *outer = order->outer, *jump = order->jump, *depth = order->marks;
-    outer[0] = jump[0] = depth[0] = 0;
+void tidings__prefix_order_insert(tidings__prefix_order *order, tidings__ordered_prefix prefix) {
+    const uint32_t at = last_before(order, prefix.text, prefix.length, 0) + 1;
+    memmove(&order->of[at + 1], &order->of[at], (++order->used - at) * sizeof prefix);
+    order->of[at] = prefix;
+}
+
+void tidings__prefix_order_link(tidings__prefix_order *order) {
+    // `depth`: how many prefixes `outer` leads to. `jump` of a prefix is `outer`, or leads twice as far as `jump` of
+    // `outer`, if that and the next one lead equally far. So a search takes steps in proportion to the logarithm of how
+    // many prefixes there are.
+    order->common = 0;
+    if (order->used == 0) return;
+    tidings__ordered_prefix *of = order->of;
+    of[0] = (tidings__ordered_prefix){0};
     for (uint32_t i = 1; i <= order->used; i++) {
-        const tidings__name *entry = &s->names[order->entries[i]];
         uint32_t from = i - 1;
-        while (!fits(s, order, from, entry->key, prefix_length(entry))) from = outer[from];
-        const uint32_t over = jump[from];
-        outer[i] = (uint16_t)from;
-        jump[i] = (uint16_t)(depth[from] - depth[over] == depth[over] - depth[jump[over]] ? jump[over] : from);
-        depth[i] = (uint16_t)(depth[from] + 1);
+        while (!fits(order, from, of[i].text, of[i].length)) from = of[from].outer;
+        const uint32_t over = of[from].jump;
+        const int first = of[from].depth - of[over].depth, next = of[over].depth - of[of[over].jump].depth;
+        of[i].outer = from;
+        of[i].jump = first == next ? of[over].jump : from;
+        of[i].depth = (uint16_t)(of[from].depth + 1);
     }
-    tidings__prefix_order_clear(order);
-    if (order->used == 0) return false;
-    const tidings__name *first = &s->names[order->entries[1]], *last = &s->names[order->entries[order->used]];
-    while (order->common + 8 <= prefix_length(first) &&
-           tidings__relaxed(&first->key[order->common / 8]) == tidings__relaxed(&last->key[order->common / 8]))
+    const tidings__ordered_prefix *first = &of[1], *last = &of[order->used];
+    while (order->common + 8 <= first->length && order->common + 8 <= last->length &&
+           tidings__relaxed(&first->text[order->common / 8]) == tidings__relaxed(&last->text[order->common / 8]))
         order->common += 8;
-    return true;
+}
+
+bool tidings__chain_order_read(tidings__segment *s, tidings__chain_order *chain) {
+    tidings__prefix_walk walk = tidings__prefixes(s);
+    tidings__prefix_order *order = &chain->order;
+    if (walk.link == chain->link) return order->used > 0;
+    chain->link = walk.link;
+    *order = (tidings__prefix_order){.of = chain->of};
+    for (uint32_t index; (index = step(s, &walk)) != TIDINGS__NAME_NONE;) {
+        const tidings__name *entry = &s->names[index];
+        const uint32_t lengths = tidings__relaxed(&entry->lengths), length = lengths & (TIDINGS__LENGTHS_PREFIX - 1);
+        // A peer may have damaged the entry.
+        if (!(lengths & TIDINGS__LENGTHS_PREFIX) || length > TIDINGS_NAME_MAX) continue;
+        tidings__prefix_order_insert(
+            order, (tidings__ordered_prefix){.text = entry->key, .entry = index, .length = (uint16_t)length});
+    }
+    tidings__prefix_order_link(order);
+    tidings__chain_order_clear(chain);
+    return order->used > 0;
 }
 
 // Walks along the chain. Counts the prefixes without members in `*unused`, or, with `take_out`, takes them out. Returns

@@ -43,28 +43,46 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
 // True if the name begins with this entry's prefix.
 bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *name, uint32_t length);
 
-// All prefixes of the chain, sorted by their texts, so that a name's prefixes are found in a few comparisons. In this
-// order, the prefixes of a name are one of them and those that this one begins with. Numbers begin with 1; 0: none.
+// Prefixes sorted by their texts, so that those of a name are found in a few comparisons. In this order, the prefixes
+// of a name are one of them and those that this one begins with. Numbers begin with 1; 0: none.
+typedef struct tidings__ordered_prefix {
+    const _Atomic uint64_t *text;  // a peer may change the text of an entry at any time
+    uint32_t entry;                // the name entry of the prefix
+    // `outer`: the longest other prefix that this one begins with. `jump`: `outer`, or one that `outer` leads to.
+    uint32_t outer, jump;
+    uint16_t length, depth;
+} tidings__ordered_prefix;
 typedef struct tidings__prefix_order {
-    uint64_t link;          // the head of the chain when it was read; 0 at first
-    uint32_t used, common;  // common: so many bytes at the beginning are the same in all, whole words
-    uint32_t entries[TIDINGS__PREFIXES_WALKED + 1];
-    // `outer`: the longest other prefix that this one begins with. `jump`: one of the prefixes that `outer` leads to.
-    uint16_t outer[TIDINGS__PREFIXES_WALKED + 1], jump[TIDINGS__PREFIXES_WALKED + 1];
-    uint16_t marks[TIDINGS__PREFIXES_WALKED + 1];  // of the caller; 0 after each reading of the chain
+    uint32_t used, common;        // common: so many bytes at the beginning are the same in all, whole words
+    tidings__ordered_prefix *of;  // has room for `used` + 1
 } tidings__prefix_order;
 
-// So many threads that evict through one center object can have an order. The others compare each prefix.
-#define TIDINGS__PREFIX_ORDERS 4u
+// Inserts a prefix. `tidings__prefix_order_link` must follow before a search.
+void tidings__prefix_order_insert(tidings__prefix_order *order, tidings__ordered_prefix prefix);
+void tidings__prefix_order_link(tidings__prefix_order *order);
+// The longest prefix of this name. The others are those that `outer` leads to.
+uint32_t tidings__prefix_order_find(const tidings__prefix_order *order, const _Atomic uint64_t *name, uint32_t length);
 
+// All prefixes of the chain.
+typedef struct tidings__chain_order {
+    uint64_t link;  // the head of the chain when it was read
+    tidings__prefix_order order;
+    uint16_t marks[TIDINGS__PREFIXES_WALKED + 1];  // of the caller
+    tidings__ordered_prefix of[TIDINGS__PREFIXES_WALKED + 1];
+} tidings__chain_order;
+
+// So many threads that evict through one center object can have an order. The others compare each prefix.
+#define TIDINGS__CHAIN_ORDERS 4u
+
+static inline void tidings__chain_order_begin(tidings__chain_order *chain) {
+    chain->link = 0;
+    chain->order.used = 0;
+}
 // Reads the chain, unless its head is as it was. Each change of the chain changes the head (the tag of a link), so the
 // order is then as new as the load of the head, which is sequentially consistent. False: there are no prefixes.
-bool tidings__prefix_order_read(tidings__segment *s, tidings__prefix_order *order);
-// The longest prefix of this name. The others are those that `outer` leads to.
-uint32_t tidings__prefix_order_find(const tidings__segment *s, const tidings__prefix_order *order,
-                                    const _Atomic uint64_t *name, uint32_t length);
-static inline void tidings__prefix_order_clear(tidings__prefix_order *order) {
-    memset(order->marks, 0, (order->used + 1) * sizeof order->marks[0]);
+bool tidings__chain_order_read(tidings__segment *s, tidings__chain_order *chain);
+static inline void tidings__chain_order_clear(tidings__chain_order *chain) {
+    memset(chain->marks, 0, (chain->order.used + 1) * sizeof chain->marks[0]);
 }
 
 // Call before a prefix is joined: takes out unused prefixes. -ENOSPC with an error line: there are too many.

@@ -86,24 +86,25 @@ TEST(there_is_room_for_a_prefix_until_the_chain_has_its_most) {
 }
 
 // The prefixes of a name, in the order and by comparison with each: they are the same.
-static void check_order(tidings__segment *s, tidings__prefix_order *order, const char *name) {
+static void check_order(tidings__segment *s, tidings__chain_order *chain, const char *name) {
     _Atomic uint64_t text[TIDINGS_NAME_MAX / 8 + 1] = {0};
     const uint32_t length = (uint32_t)strlen(name);
     memcpy((void *)text, name, length);
     uint32_t fitting = 0, found = 0, entry;
     tidings__prefix_walk walk = tidings__prefixes(s);
     while ((entry = tidings__prefix_next_of(s, &walk, text, length)) != TIDINGS__NAME_NONE) fitting++;
-    CHECK(tidings__prefix_order_read(s, order));
-    for (uint32_t i = tidings__prefix_order_find(s, order, text, length); i > 0; i = order->outer[i], found++)
-        CHECK(tidings__prefix_fits(&s->names[order->entries[i]], text, length));
+    CHECK(tidings__chain_order_read(s, chain));
+    const tidings__ordered_prefix *of = chain->of;
+    for (uint32_t i = tidings__prefix_order_find(&chain->order, text, length); i > 0; i = of[i].outer, found++)
+        CHECK(tidings__prefix_fits(&s->names[of[i].entry], text, length));
     CHECK_EQUAL(found, fitting);
 }
 
 TEST(the_order_of_prefixes_leads_to_each_prefix_of_a_name) {
     tidings__segment *s = unit_segment();
-    tidings__prefix_order order;
-    order.link = order.used = 0;
-    CHECK(!tidings__prefix_order_read(s, &order));
+    tidings__chain_order chain;
+    tidings__chain_order_begin(&chain);
+    CHECK(!tidings__chain_order_read(s, &chain));
     uint32_t state = 1;
     char text[41] = {0};
     for (uint32_t i = 0; i < 60; i++) {
@@ -115,22 +116,22 @@ TEST(the_order_of_prefixes_leads_to_each_prefix_of_a_name) {
         if (i % 2)
             (void)joined(s, text, true, 1);
         else if (i > 0)
-            check_order(s, &order, text);
+            check_order(s, &chain, text);
     }
     for (uint32_t length = 1; length <= 20; length++) {
         memset(text, 'a', length);
         text[length] = 0;
         (void)joined(s, text, true, 1);
-        check_order(s, &order, text);
+        check_order(s, &chain, text);
         text[length - 1] = 'b';
-        check_order(s, &order, text);
+        check_order(s, &chain, text);
     }
 }
 
 TEST(an_order_of_prefixes_that_begin_with_the_same_words_leads_to_each) {
     tidings__segment *s = unit_segment();
-    tidings__prefix_order order;
-    order.link = order.used = 0;
+    tidings__chain_order chain;
+    tidings__chain_order_begin(&chain);
     (void)joined(s, "com.example.", true, 1);
     (void)joined(s, "com.example.b", true, 1);
     (void)joined(s, "com.example.bc", true, 1);
@@ -138,16 +139,16 @@ TEST(an_order_of_prefixes_that_begin_with_the_same_words_leads_to_each) {
              (const char *const[]){"a", "com.exam", "com.example", "com.example.", "com.example.a", "com.example.bb",
                                    "com.example.bcd", "com.z", "d", NULL};
          *name; name++)
-        check_order(s, &order, *name);
-    CHECK_EQUAL(order.common, 8);
+        check_order(s, &chain, *name);
+    CHECK_EQUAL(chain.order.common, 8);
 }
 
 TEST(an_order_of_a_chain_that_leads_to_itself_ends) {
     tidings__segment *s = unit_segment();
     const uint32_t index = joined(s, "a", true, 1);
     s->names[index].next = index;
-    tidings__prefix_order order;
-    order.link = order.used = 0;
-    CHECK(tidings__prefix_order_read(s, &order));
-    CHECK_EQUAL(order.used, TIDINGS__PREFIXES_WALKED);
+    tidings__chain_order chain;
+    tidings__chain_order_begin(&chain);
+    CHECK(tidings__chain_order_read(s, &chain));
+    CHECK_EQUAL(chain.order.used, TIDINGS__PREFIXES_WALKED);
 }
