@@ -43,8 +43,8 @@ uint32_t tidings__prefix_next_of(tidings__segment *s, tidings__prefix_walk *walk
 // True if the name begins with this entry's prefix.
 bool tidings__prefix_fits(const tidings__name *entry, const _Atomic uint64_t *name, uint32_t length);
 
-// Prefixes sorted by their texts, so that those of a name are found in a few comparisons. In this order, the prefixes
-// of a name are one of them and those that this one begins with. Numbers begin with 1; 0: none.
+// Prefixes sorted by their texts, so that those of a name are found in a few comparisons: the longest of them, which
+// leads to the others. Numbers begin with 1; 0: none.
 typedef struct tidings__ordered_prefix {
     const _Atomic uint64_t *text;  // a peer may change the text of an entry at any time
     uint32_t entry;                // the name entry of the prefix
@@ -54,7 +54,7 @@ typedef struct tidings__ordered_prefix {
 } tidings__ordered_prefix;
 typedef struct tidings__prefix_order {
     uint32_t used, common;        // common: so many bytes at the beginning are the same in all, whole words
-    tidings__ordered_prefix *of;  // has room for `used` + 1
+    tidings__ordered_prefix *of;  // has room for `used` + 1: number 0 is no prefix
 } tidings__prefix_order;
 
 // Inserts a prefix. `tidings__prefix_order_link` must follow before a search.
