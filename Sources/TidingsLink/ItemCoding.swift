@@ -82,8 +82,19 @@ enum ItemCoding {
     /// The most bytes of an item before its body.
     static let mostBefore = 1 + 10 * 6 + 8 * 2 + 3 * (2 + LinkLimits.text)
 
+    /// The most bytes of a body before its payload.
+    static let mostBeforePayload = fixedBody + 5 + LinkLimits.text
+
     /// Writes a body, and returns its size: at most `encodedCount`.
     static func write(_ view: ContentView, to bytes: UnsafeMutableRawPointer) -> Int {
+        let at = writeBeforePayload(view, to: bytes)
+        guard view.payload.count > 0 else { return at }
+        (bytes + at).copyMemory(from: view.payload.baseAddress!, byteCount: view.payload.count)
+        return at + view.payload.count
+    }
+
+    /// Writes a body without its payload, and returns its size.
+    static func writeBeforePayload(_ view: ContentView, to bytes: UnsafeMutableRawPointer) -> Int {
         bytes.storeBytes(of: view.format, as: UInt8.self)
         bytes.storeBytes(of: view.pid.littleEndian, toByteOffset: 1, as: Int32.self)
         bytes.storeBytes(of: view.uid.littleEndian, toByteOffset: 5, as: UInt32.self)
@@ -94,10 +105,6 @@ enum ItemCoding {
         if subjectCount > 0 {
             (bytes + at).copyMemory(from: view.subject.baseAddress!, byteCount: subjectCount)
             at += subjectCount
-        }
-        if view.payload.count > 0 {
-            (bytes + at).copyMemory(from: view.payload.baseAddress!, byteCount: view.payload.count)
-            at += view.payload.count
         }
         return at
     }
@@ -194,10 +201,12 @@ struct ItemWriter {
     mutating func body(_ body: UnsafeRawBufferPointer) { bytes.append(contentsOf: body) }
 
     mutating func body(_ view: ContentView) {
-        let start = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: view.encodedCount))
-        let size = bytes.withUnsafeMutableBytes { ItemCoding.write(view, to: $0.baseAddress! + start) }
-        bytes.removeLast(bytes.count - start - size)
+        withUnsafeTemporaryAllocation(byteCount: ItemCoding.mostBeforePayload, alignment: 8) { room in
+            let to = room.baseAddress!
+            let size = ItemCoding.writeBeforePayload(view, to: to)
+            bytes.append(contentsOf: UnsafeRawBufferPointer(start: to, count: size))
+        }
+        bytes.append(contentsOf: view.payload)
     }
 
     mutating func finish() -> ItemFrame {

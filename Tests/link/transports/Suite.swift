@@ -56,7 +56,7 @@ struct TestLink: Sendable {
         try left.start()
         try right.start()
         for host in [left, right] {
-            try check(host.wait(10) { host.isUp && host.center.checkpoint?.places.isEmpty == false }, "no connection")
+            try check(host.wait(60) { host.isUp && host.center.checkpoint?.places.isEmpty == false }, "no connection")
         }
         return (left, right)
     }
@@ -119,7 +119,7 @@ let commonTests: [(String, Test)] = [
             // A ring of 1,024: what is posted while the server is away may leave it.
             let (left, right) = try link.pair(slots: 1024)
             for round in 0..<8 {
-                for host in [left, right] { try check(host.wait(10) { host.isUp }, "no connection") }
+                for host in [left, right] { try check(host.wait(60) { host.isUp }, "no connection") }
                 for _ in 0..<40 {
                     left.locked { for _ in 0..<50 { left.post("a", [1, 2, 3], isRetained: round % 2 == 0) } }
                     usleep(5000)
@@ -131,7 +131,7 @@ let commonTests: [(String, Test)] = [
             }
             left.locked { left.post("a", [9], isRetained: true) }
             let account = try balance(left, right, "a")
-            let values = right.wait(10) { right.center.value(of: "a")?.content.payload == [9] }
+            let values = right.wait(60) { right.center.value(of: "a")?.content.payload == [9] }
             try check(values, "the retained values differ")
             let counted = right.locked { right.counted }
             try check(
