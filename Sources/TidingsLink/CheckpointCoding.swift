@@ -58,9 +58,19 @@ package enum CheckpointCoding {
         return checkpoint
     }
 
-    private static func read(_ input: inout ByteInput) throws -> Checkpoint {
+    /// The position of a checkpoint alone.
+    package static func position(of bytes: [UInt8]) -> UInt64? {
+        var input = ByteInput(bytes: bytes)
+        return try? position(&input)
+    }
+
+    private static func position(_ input: inout ByteInput) throws -> UInt64 {
         guard try input.byte() == format else { throw ByteInput.Fault() }
-        let position = try input.bounded()
+        return try input.bounded()
+    }
+
+    private static func read(_ input: inout ByteInput) throws -> Checkpoint {
+        let position = try position(&input)
         let ownBase = try input.bounded()
         var origins: [Checkpoint.OriginAccounts] = []
         for _ in 0..<(try input.count()) {

@@ -174,8 +174,8 @@ extension RelayCore {
     }
 
     /// The records before the checkpoint. They are in its accounts, and peers may still ask for them. The relay that
-    /// read them missed none in between: what it missed had left the ring then. So counting back from the accounts
-    /// gives each its count.
+    /// read them missed none in between: what it missed had left the ring then, and is asked for in vain. So counting
+    /// back from the accounts gives each its count.
     private mutating func indexAgain(_ records: ArraySlice<RingRecord>) {
         index.begin(at: records.first?.position ?? cursor)
         var counts: [Int: UInt64] = [:]
@@ -228,6 +228,8 @@ extension RelayCore {
             account.count = min(account.count.adding(count), LinkLimits.number - 1)
             account.sequence = max(account.sequence, end.reduced(by: 1))
             accounts.set(account, origin: 0, name: name)
+            // What was lost under a prefix is there alone: the marks that a standby keeps have the names themselves.
+            if names.names[name].text.hasSuffix("*") { needsCheckpoint = true }
         }
         generation += 1
         didRead()

@@ -241,6 +241,9 @@ package struct RelayCore: Sendable {
         return number
     }
 
+    /// It gives no further name a number.
+    package var isFullOfNames: Bool { names.count >= limits.names }
+
     /// The name with a number that this relay has given.
     package func name(_ number: Int) -> LinkName { names.names[number] }
 

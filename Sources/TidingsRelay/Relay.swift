@@ -19,7 +19,8 @@
     /// try await group.run()
     /// ```
     ///
-    /// A center has one relay, in any of its processes. The relay at the other end has a link of the same name.
+    /// A center has one relay at a time, in any of its processes. The relay at the other end has a link of the same
+    /// name.
     ///
     /// Promise, for each link (Docs/Design/Relay.md has the protocol behind it):
     /// - Each notification of a center that both lists allow is posted once in the other center, with its origin, and
@@ -35,7 +36,7 @@
     /// - With ``Link/announces`` and ``Link/shows``, the participants of the other center are known here
     ///   (``SharedNotificationCenter/remotePresence()``). They have died if its relay is silent for 5 s.
     /// - A relay that is killed and started again goes on where it was, if its center's ring still has what was posted
-    ///   meanwhile.
+    ///   meanwhile. A second one that stands by goes on where the first one was, also if the ring has gone round.
     ///
     /// The center has these retained values of the relay: `tidings.relay.links` (``State``, at most once a second, and
     /// only if it changed), `tidings.relay.origins`, `tidings.relay.checkpoint`, and `tidings.relay.presence` if a link
@@ -52,17 +53,28 @@
             let report: RelayReport
         }
 
-        /// Opens the center a second time, and reads what an earlier relay has stored. Links begin to connect;
-        /// notifications pass in ``run()``.
+        /// Opens the center a second time, and reads what an earlier relay has stored. Links begin to connect, unless
+        /// the relay stands by; notifications pass in ``run()``.
         ///
         /// - Parameters:
         ///   - center: a center with a file that this process may post to.
         ///   - links: at least one; each name once.
+        ///   - standby: if another relay has the center, this one waits in ``run()`` until that ends, and goes on for
+        ///     it. Until then it reads the center's ring as an observer, and connects no link.
         ///   - logger: receives a line when a link connects, ends or has a problem.
-        /// - Throws: ``RelayError``: `.invalidLink`, `.isRelayed` (another relay has the center), `.center`.
-        public init(_ center: SharedNotificationCenter, links: [Link], logger: Logger) throws(RelayError) {
+        /// - Throws: ``RelayError``: `.invalidLink`, `.isRelayed` (another relay has the center), `.center`. Waits for
+        ///   at most 5 s while another relay is to take the center, and does not.
+        public init(
+            _ center: SharedNotificationCenter, links: [Link], standby: Bool = false, logger: Logger
+        ) throws(RelayError) {
             let configurations = try Link.check(links)
             let port = try RelayCenter(path: center.path, name: center.name, incarnation: center.incarnation)
+            var isTaken = try port.takeCenter(standby: standby)
+            while !isTaken, !standby {
+                guard port.freeSince != nil else { throw port.isRelayed }
+                usleep(10_000)
+                isTaken = try port.takeCenter(standby: false)
+            }
             self.center = center
             self.logger = logger
             let host = Self.hostName
@@ -71,7 +83,7 @@
             driver = try RelayDriver(
                 center: port, shared: center,
                 own: Origin(incarnation: center.incarnation, host: host, center: center.name),
-                links: links, configurations: configurations, report: report)
+                links: links, configurations: configurations, report: report, standsBy: !isTaken)
         }
 
         private static var hostName: String {
@@ -85,15 +97,24 @@
         ///
         /// - Throws: ``RelayError``: `.removed` (the center was removed), `.center`.
         public func run() async throws {
-            let announcement = try? center.announce(role: "relay", will: RelayPresence.will(center))
-            defer { announcement?.withdraw() }
-            let (driver, report) = (self.driver, self.report)
+            let (center, driver, report) = (self.center, self.driver, self.report)
             try await withTaskCancellationHandler {
                 try await withGracefulShutdownHandler {
                     try await withCheckedThrowingContinuation { continuation in
                         startThread {
-                            let result = Result { () throws(RelayError) in try driver.run() }
-                            report.report.ended()
+                            let result = Result { () throws(RelayError) in
+                                defer { driver.releaseCenter() }
+                                if driver.isStandby {
+                                    let announcement = try? center.announce(role: "relay standby")
+                                    defer { announcement?.withdraw() }
+                                    guard try driver.standBy() else { return }
+                                }
+                                let announcement = try? center.announce(
+                                    role: "relay", will: RelayPresence.will(center))
+                                defer { announcement?.withdraw() }
+                                defer { report.report.ended() }
+                                try driver.run()
+                            }
                             continuation.resume(with: result.mapError { $0 as any Error })
                         }
                     }

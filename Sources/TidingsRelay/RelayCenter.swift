@@ -8,7 +8,7 @@
     internal import TidingsLink
 
     /// What the relay observes: the names of all its links.
-    struct ObservedNames {
+    struct ObservedNames: Equatable {
         /// Each once. "" is every name.
         var prefixes: [String]
         var names: [String]
@@ -51,15 +51,22 @@
         private static let publisherLimit = 1024
         /// Payloads of this size are read in place.
         private static let inPlace = 4096
-        /// The byte of the center's file that a relay locks. It lies behind those of the participants.
+        /// The byte of the center's file that a relay locks. It lies behind those of the participants. The relay that
+        /// stands by, and is next, locks the byte after it.
         private static let lockByte = 1 << 41
-        /// F_OFD_SETLK.
+        /// F_OFD_SETLK and F_OFD_GETLK.
         private static let setLock: Int32 = 37
+        private static let testLock: Int32 = 36
+        /// Nanoseconds that the next relay has to take the center, once it is free.
+        private static let patience: UInt64 = 5_000_000_000
 
         let center: OpaquePointer
+        let name: String
         let slots: UInt64
         let maximumPayload: Int
         private var lock: Int32 = -1
+        /// Since when no relay has the center, and another one is next; `nil`: this is not so.
+        private(set) var freeSince: UInt64?
 
         private var observed = ObservedNames([])
         private var observer: OpaquePointer?
@@ -111,7 +118,7 @@
             var ahead: (position: UInt64, content: Content)?
         }
 
-        /// - Throws: the center can't be opened, or another relay has it (`EBUSY`).
+        /// - Throws: the center can't be opened.
         init(path: String, name: String, incarnation: UInt64) throws(RelayError) {
             guard let slash = path.lastIndex(of: "/"), !path.hasPrefix("/memfd:") else {
                 throw RelayError(.center, "can't relay for sealed center \"\(name)\": use a center with a file")
@@ -136,24 +143,68 @@
                 throw RelayError(.center, "can't relay for center \"\(name)\": it was removed; open it again")
             }
             center = opened
+            self.name = name
             slots = UInt64(statistics.slots)
             maximumPayload = Int(clamping: statistics.maximum_payload)
             lock = Glibc.open(path, O_RDWR | O_CLOEXEC)
-            var byte = flock()
-            byte.l_type = Int16(F_WRLCK)
-            byte.l_whence = Int16(SEEK_SET)
-            byte.l_start = Self.lockByte
-            byte.l_len = 1
+            if lock < 0 { throw RelayError(.center, cannot(String(cString: strerror(errno)))) }
+        }
+
+        private func cannot(_ why: String) -> String { "can't relay for center \"\(name)\": \(why)" }
+
+        /// Makes this relay the center's one. False: another one has it, or is the next one.
+        ///
+        /// - Parameter standby: this relay is the next one then, unless another one is.
+        func takeCenter(standby: Bool) throws(RelayError) -> Bool {
             #if MUTANT_RELAY_WITHOUT_LOCK  // Found by: relay bad hangs
-                if isMutant("RELAY_WITHOUT_LOCK") { return }
+                if isMutant("RELAY_WITHOUT_LOCK") { return true }
             #endif
-            let code = lock < 0 || fcntl(lock, Self.setLock, &byte) != 0 ? errno : 0
-            if code != 0 {
-                let why =
-                    code == EAGAIN || code == EACCES && lock >= 0
-                    ? "another relay has it; give that one the links, or end it" : String(cString: strerror(code))
-                throw RelayError(code == EAGAIN ? .isRelayed : .center, "can't relay for center \"\(name)\": \(why)")
+            // A relay that is started again does not take the center before the one that has followed it.
+            if try setLock(Self.lockByte + 1) {
+                let isTaken = try setLock(Self.lockByte)
+                if isTaken || !standby { _ = try setLock(Self.lockByte + 1, F_UNLCK) }
+                freeSince = nil
+                return isTaken
             }
+            guard try setLock(Self.lockByte, command: Self.testLock) else {
+                freeSince = nil
+                return false
+            }
+            // The next one is late: it may be stopped.
+            let now = RelayDriver.monotonic()
+            freeSince = freeSince ?? now
+            guard now - freeSince! > Self.patience else { return false }
+            return try setLock(Self.lockByte)
+        }
+
+        /// Sets a lock of this type, or tests whether it could be set. False: another process has one.
+        private func setLock(
+            _ byte: Int, _ type: Int32 = F_WRLCK, command: Int32 = RelayCenter.setLock
+        ) throws(RelayError) -> Bool {
+            var range = flock()
+            range.l_type = Int16(type)
+            range.l_whence = Int16(SEEK_SET)
+            range.l_start = byte
+            range.l_len = 1
+            if fcntl(lock, command, &range) == 0 { return command == Self.setLock || range.l_type == Int16(F_UNLCK) }
+            if errno == EAGAIN || errno == EACCES { return false }
+            throw RelayError(.center, cannot(String(cString: strerror(errno))))
+        }
+
+        /// Another relay can take the center now.
+        func releaseCenter() {
+            if lock >= 0 { Glibc.close(lock) }
+            lock = -1
+        }
+
+        var isRemoved: RelayError {
+            RelayError(.removed, "center \"\(name)\" was removed; start the relay again for the next one")
+        }
+
+        var isRelayed: RelayError {
+            RelayError(
+                .isRelayed,
+                cannot("another relay has it; give that one the links, or end it, or start this one with --standby"))
         }
 
         deinit {
@@ -161,7 +212,7 @@
             tidings_observer_close(observer)
             closePublishers()
             tidings_close(center)
-            if lock >= 0 { Glibc.close(lock) }
+            releaseCenter()
         }
 
         static var lastError: String { String(cString: tidings_last_error()) }
@@ -205,17 +256,22 @@
                     try RelayHold(one.link, one.names, timeout: one.timeout, in: center, from: fromOldest ? 0 : .max))
             }
             holds = opened
-            observer = try open(seeking: fromOldest ? 0 : .max, flags: UInt32(TIDINGS_ADD_HISTORY), all: true)
-            return tidings_observer_position(observer)
+            observer = try open(
+                observed, seeking: fromOldest ? 0 : .max, flags: UInt32(TIDINGS_ADD_HISTORY), all: true)
+            // Each addition lists what the ring has then.
+            return max(tidings_observer_position(observer), oldest)
         }
 
-        private func open(seeking position: UInt64, flags: UInt32, all: Bool) throws(RelayError) -> OpaquePointer {
+        func open(
+            _ observed: ObservedNames, seeking position: UInt64, flags: UInt32, all: Bool = false
+        ) throws(RelayError) -> OpaquePointer {
             var opened: OpaquePointer?
-            guard tidings_observer_open(center, 0, &opened) == 0, let opened else {
-                throw RelayError(.center, Self.lastError)
+            var result = tidings_observer_open(center, 0, &opened)
+            guard result == 0, let opened else {
+                throw result == -ESTALE ? isRemoved : RelayError(.center, Self.lastError)
             }
             tidings_observer_in_place(opened, Self.inPlace)
-            var result = flags & UInt32(TIDINGS_ADD_HISTORY) == 0 ? 0 : tidings_observer_seek(opened, position)
+            if flags & UInt32(TIDINGS_ADD_HISTORY) != 0 { result = tidings_observer_seek(opened, position) }
             for prefix in observed.prefixes where result == 0 {
                 let number = Self.add(prefix, flags | UInt32(TIDINGS_ADD_PREFIX), to: opened, &result)
                 if all { subscriptions[number] = .prefix(prefix) }
@@ -232,7 +288,7 @@
             guard result == 0 else {
                 let line = Self.lastError
                 tidings_observer_close(opened)
-                throw RelayError(.center, line)
+                throw result == -ESTALE ? isRemoved : RelayError(.center, line)
             }
             return opened
         }
@@ -384,7 +440,7 @@
         }
 
         /// `nil`: a name of the library itself, or one more than a relay can know.
-        private static func number(of delivery: tidings_delivery, _ core: inout RelayCore) -> Int? {
+        static func number(of delivery: tidings_delivery, _ core: inout RelayCore) -> Int? {
             let bytes = UnsafeRawBufferPointer(start: delivery.name, count: delivery.name_length)
             if bytes.count >= reserved.utf8.count, bytes[7] == UInt8(ascii: "."), bytes.starts(with: reserved.utf8) {
                 return nil
@@ -392,7 +448,7 @@
             return core.number(of: bytes)
         }
 
-        private static func record(
+        static func record(
             of delivery: tidings_delivery, name: Int
         ) -> (RingRecord, OriginSection?) {
             let section = section(of: delivery)
@@ -435,9 +491,11 @@
                 uid: view.uid, postedAt: view.postedAt, payload: Array(view.payload))
         }
 
-        /// Everything that is in the ring up to `end`: what `observe` has found when it began at the oldest. `nil`: the
+        /// Everything from `begin` up to `end`, of what `observe` has found when it began at the oldest. `nil`: the
         /// ring was lapped meanwhile.
-        func history(before end: UInt64, for core: inout RelayCore) throws(RelayError) -> [RingRecord]? {
+        func history(
+            from begin: UInt64, before end: UInt64, for core: inout RelayCore
+        ) throws(RelayError) -> [RingRecord]? {
             var records: [RingRecord] = []
             while tidings_observer_position(observer) < end {
                 let result = tidings_next(observer, 0, &delivery)
@@ -449,14 +507,14 @@
                 guard delivery.kind == TIDINGS_DELIVERY_MESSAGE else { return nil }
                 guard let name = Self.number(of: delivery, &core) else { continue }
                 for hold in holds { hold.read(delivery.sequence, name: name, core, now: now) }
-                records.append(Self.record(of: delivery, name: name).0)
+                if delivery.sequence >= begin { records.append(Self.record(of: delivery, name: name).0) }
             }
             return records
         }
 
         /// All retained values of the observed names. `nil`: not all could be read.
         func values(for core: inout RelayCore) throws(RelayError) -> [RingRecord]? {
-            let reader = try open(seeking: .max, flags: UInt32(TIDINGS_ADD_RETAINED), all: false)
+            let reader = try open(observed, seeking: .max, flags: UInt32(TIDINGS_ADD_RETAINED))
             defer { tidings_observer_close(reader) }
             var records: [RingRecord] = []
             var delivery = tidings_delivery()
@@ -491,7 +549,7 @@
             if at < 0 || position - readers[at].position > slots / 8 + 64 {
                 if readers.count == Self.readerLimit { tidings_observer_close(readers.removeFirst().observer) }
                 let flags = UInt32(TIDINGS_ADD_HISTORY)
-                guard let observer = try? open(seeking: position, flags: flags, all: false) else { return nil }
+                guard let observer = try? open(observed, seeking: position, flags: flags) else { return nil }
                 readers.append(Reader(observer: observer, position: position))
                 at = readers.count - 1
             }

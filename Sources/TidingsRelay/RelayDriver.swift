@@ -25,12 +25,18 @@
         private static let postRetry: UInt64 = 5
         /// Nanoseconds until a message that was refused for now is tried again.
         private static let retry: UInt64 = 2_000_000
+        /// Nanoseconds between two attempts of a relay that stands by to take the center.
+        private static let standbyInterval: UInt64 = 100_000_000
         /// Milliseconds until a checkpoint that was refused for now is made again.
         private static let storeRetry: UInt64 = 10
         /// Nanoseconds after which a relay goes on without a checkpoint that can't be stored.
         private static let storeLimit: UInt64 = 2_000_000_000
 
         private let center: RelayCenter
+        /// Another relay has the center, and this one follows it; `nil`: this one has it.
+        private var follower: RelayFollower?
+        /// Of a relay that stands by: it connects none of them.
+        private var links: [Relay.Link]
         /// Passes requests on; `nil`: no link does.
         private var requests: RelayRequests?
         /// Participants; `nil`: no link tells or shows any.
@@ -83,9 +89,10 @@
             case core((inout RelayCore) -> Void)
         }
 
+        /// - Parameter standsBy: another relay has the center, and `standBy` takes it.
         init(
             center: RelayCenter, shared: SharedNotificationCenter, own: Origin, links: [Relay.Link],
-            configurations: [LinkConfiguration], report: RelayReport
+            configurations: [LinkConfiguration], report: RelayReport, standsBy: Bool
         ) throws(RelayError) {
             self.center = center
             self.shared = shared
@@ -95,6 +102,16 @@
             var limits = LinkLimits()
             limits.payload = center.maximumPayload
             self.limits = limits
+            self.links = links
+            core = RelayCore(center: own, slots: center.slots, links: configurations, position: 0, limits: limits)
+            if standsBy {
+                follower = try RelayFollower(center, ObservedNames(configurations))
+            } else {
+                try begin()
+            }
+        }
+
+        private func begin() throws(RelayError) {
             #if MUTANT_RELAY_FORGETS_ITS_CHECKPOINT  // Found by: relay kills
                 let isForgotten = isMutant("RELAY_FORGETS_ITS_CHECKPOINT")
                 let stored = isForgotten ? nil : center.stored(as: Self.checkpointName)
@@ -103,44 +120,57 @@
             #endif
             let checkpoint = stored.flatMap { CheckpointCoding.decode($0, incarnation: own.incarnation) }
             if stored != nil, checkpoint == nil { report.lostCheckpoint() }
-            core = try Self.makeCore(center, own, checkpoint, configurations, limits)
+            core = try makeCore(checkpoint, configurations)
             setLinks(links)
+            links = []
         }
 
-        private static func makeCore(
-            _ center: RelayCenter, _ own: Origin, _ checkpoint: Checkpoint?, _ links: [LinkConfiguration],
-            _ limits: LinkLimits
-        ) throws(RelayError) -> RelayCore {
+        private func makeCore(_ checkpoint: Checkpoint?, _ links: [LinkConfiguration]) throws(RelayError) -> RelayCore {
             // A busy center can go round meanwhile.
-            for _ in 0..<startLimit {
-                center.now = monotonic() / 1_000_000
+            for _ in 0..<Self.startLimit {
+                center.now = Self.monotonic() / 1_000_000
                 let lossless = links.enumerated().compactMap { at, link in
                     link.lossless.map { (at, $0, link.losslessTimeout) }
                 }
                 let position = try center.observe(
                     ObservedNames(links), fromOldest: checkpoint != nil, lossless: lossless)
                 let end = center.end
-                var core: RelayCore
+                var made: RelayCore
                 if var checkpoint, checkpoint.position <= end {
                     checkpoint.origins[0].origin = own
-                    core = RelayCore(
-                        checkpoint: checkpoint, oldest: position, slots: center.slots, links: links, limits: limits)
-                    center.number(namesBy: &core)
-                    guard let records = try center.history(before: end, for: &core) else { continue }
-                    core.replay(records)
+                    let log = try followed(from: position, upTo: end)
+                    made = RelayCore(
+                        checkpoint: checkpoint, oldest: log?.begin ?? position, slots: center.slots, links: links,
+                        limits: limits)
+                    center.number(namesBy: &made)
+                    let before = log?.records(before: end) { made.number(of: core.name($0)) } ?? []
+                    let begin = log.map { min($0.end, end) } ?? position
+                    guard let records = try center.history(from: begin, before: end, for: &made) else { continue }
+                    made.replay(before + records)
                 } else {
-                    core = RelayCore(
+                    made = RelayCore(
                         center: own, slots: center.slots, links: links, position: position, limits: limits)
-                    center.number(namesBy: &core)
+                    center.number(namesBy: &made)
                 }
-                core.readThrough(center.position)
-                try refresh(&core, center)
-                return core
+                made.readThrough(center.position)
+                try Self.refresh(&made, center)
+                return made
             }
             throw RelayError(
                 .center,
                 "can't relay for center \"\(own.center)\": its ring goes round before it is read; give it more slots"
             )
+        }
+
+        /// What this relay has read while it stood by, if that reaches back further than `position`, where the ring
+        /// begins, and no gap is between the two.
+        private func followed(from position: UInt64, upTo end: UInt64) throws(RelayError) -> StandbyLog? {
+            #if MUTANT_RELAY_STANDBY_KEEPS_NOTHING  // Found by: relay standby
+                if isMutant("RELAY_STANDBY_KEEPS_NOTHING") { return nil }
+            #endif
+            guard let follower else { return nil }
+            while follower.log.end < end, try follower.read(most: Self.turn, for: &core) {}
+            return follower.log.begin < position && follower.log.end >= position ? follower.log : nil
         }
 
         /// Without all values, a missing one would count as cleared.
@@ -178,7 +208,7 @@
             guard mailbox.waitsUntil != nil else { return }
             // Once is enough: the thread looks at everything when it has the lock.
             mailbox.waitsUntil = nil
-            center.interrupt()
+            if let follower { follower.interrupt() } else { center.interrupt() }
         }
 
         // MARK: - Links
@@ -219,20 +249,20 @@
             let checkpoint = core.makeCheckpoint()
             #if MUTANT_RELAY_RELOADS_AT_THE_END  // Found by: relay reload
                 if isMutant("RELAY_RELOADS_AT_THE_END") {
-                    core = try Self.makeCore(center, own, nil, configurations, limits)
+                    core = try makeCore(nil, configurations)
                     return setLinks(links)
                 }
             #endif
             storeWaitsSince = 0
             do throws(RelayError) {
-                core = try Self.makeCore(center, own, checkpoint, configurations, limits)
+                core = try makeCore(checkpoint, configurations)
                 self.configurations = configurations
                 setLinks(links)
             } catch {
                 guard error.code == .center else { throw error }
                 // The center has no room for these names: the present links go on.
                 report.reloadFailed(error.message)
-                core = try Self.makeCore(center, own, checkpoint, self.configurations, limits)
+                core = try makeCore(checkpoint, self.configurations)
                 setLinks(lanes.map(\.link))
             }
             do throws(RelayError) {
@@ -327,6 +357,65 @@
 
         // MARK: - The loop
 
+        /// Another relay has the center.
+        var isStandby: Bool { lock.withLock { follower != nil } }
+
+        /// Follows the center's relay until that ends, and takes the center then. False: it was ordered to end.
+        ///
+        /// - Throws: as `run`.
+        func standBy() throws(RelayError) -> Bool {
+            lock.lock()
+            defer { lock.unlock() }
+            report.standsBy()
+            var triesAt: UInt64 = 0
+            while true {
+                for order in takeOrders() {
+                    switch order {
+                    case .end: return false
+                    case .links(let links, let configurations): follow(links, configurations)
+                    case .core: break  // only handlers of requests give these
+                    }
+                }
+                guard let follower else { return true }
+                let hasMore = try follower.read(most: Self.turn, for: &core)
+                now = Self.monotonic()
+                if now >= triesAt {
+                    follower.shorten { center.stored(as: Self.checkpointName).flatMap(CheckpointCoding.position) }
+                    if follower.isIncomplete { report.standbyIncomplete(now) }
+                    if try center.takeCenter(standby: true) { break }
+                    triesAt = now + Self.standbyInterval
+                }
+                if hasMore { continue }
+                let isIdle = mailbox.withLockedValue {
+                    guard $0.orders.isEmpty else { return false }
+                    $0.waitsUntil = .max
+                    return true
+                }
+                guard isIdle else { continue }
+                lock.unlock()
+                follower.wait(Int64(Self.standbyInterval))
+                lock.lock()
+                mailbox.withLockedValue { $0.waitsUntil = nil }
+            }
+            try begin()
+            follower = nil
+            report.takesOver()
+            return true
+        }
+
+        private func follow(_ links: [Relay.Link], _ configurations: [LinkConfiguration]) {
+            let names = ObservedNames(configurations)
+            do throws(RelayError) {
+                if names != follower?.names { follower = try RelayFollower(center, names) }
+                (self.links, self.configurations) = (links, configurations)
+            } catch {
+                report.reloadFailed(error.message)
+            }
+        }
+
+        /// Another relay can take the center. After `run`, or instead of it.
+        func releaseCenter() { lock.withLock { center.releaseCenter() } }
+
         /// Runs until it is ordered to end. Then it stores a checkpoint.
         ///
         /// - Throws: the center has ended, or can't be read.
@@ -347,7 +436,9 @@
             for (number, event) in early { apply(event, number) }
             early = []
             try beginRequests()
-            var hasMore = true
+            // First of all it stores its state.
+            var hasMore = try carryOut()
+            report.begins(lanes.count)
             while true {
                 now = Self.monotonic()
                 if let failure { throw failure }
@@ -450,8 +541,7 @@
                     core.readThrough(center.position)
                     return false
                 case .ended:
-                    throw RelayError(
-                        .removed, "center \"\(own.center)\" was removed; start the relay again for the next one")
+                    throw center.isRemoved
                 case .failed(let line): throw RelayError(.center, line)
                 }
             }
@@ -491,8 +581,7 @@
                         core.discarded()
                     case .ended:
                         core.notPosted()
-                        throw RelayError(
-                            .removed, "center \"\(own.center)\" was removed; start the relay again for the next one")
+                        throw center.isRemoved
                     }
                 case .store(let checkpoint): store(checkpoint)
                 case .dialog(let event):

@@ -105,6 +105,7 @@
         private var checkpointToldAt: UInt64 = 0
         private var postToldAt: UInt64 = 0
         private var presenceToldAt: UInt64 = 0
+        private var incompleteToldAt: UInt64 = 0
         private var meters: [String: RelayMeters] = [:]
         /// When `update` should be called at the latest, in nanoseconds; `nil`: when there is something to report.
         private(set) var due: UInt64?
@@ -190,6 +191,27 @@
 
         func reloadFailed(_ why: String) {
             logger.error("can't go on with these links: \(why); the present links go on")
+        }
+
+        func standsBy() {
+            logger.info("center \(center.name) has a relay; standing by until that ends")
+        }
+
+        /// One line a minute.
+        func standbyIncomplete(_ now: UInt64) {
+            guard now > incompleteToldAt + 60 * Self.interval || incompleteToldAt == 0 else { return }
+            incompleteToldAt = now
+            problem(
+                "center \(center.name) has lost notifications that its relay has not stored and this one has not read; "
+                    + "if that relay ends now, more losses may be counted than there were")
+        }
+
+        func takesOver() {
+            logger.notice("the relay of center \(center.name) has ended; this one goes on")
+        }
+
+        func begins(_ links: Int) {
+            logger.info("relaying center \(center.name) on \(links) link\(links == 1 ? "" : "s")")
         }
 
         func postWaits(_ why: String) {

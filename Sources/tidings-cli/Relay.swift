@@ -28,7 +28,10 @@ struct RelayCommand: ParsableCommand {
                           "in": ["com.example.*"], "retained": true, "credentials": "/etc/tidings/tokyo.creds",
                           "tls-ca": "/etc/tidings/ca.pem", "rate": 10000}]}
 
-            A center has one relay. A relay that cannot reach its server tries again until it can. Standard error \
+            A center has one relay. Another one with --standby waits until the first one ends, and goes on for it. \
+            What the ring loses meanwhile is counted exactly.
+
+            A relay that cannot reach its server tries again until it can. Standard error \
             reports when a link connects, and why it does not; "tidings stat" shows the links. SIGINT (Control-C) and \
             SIGTERM end the command with status 0. If the center is removed, the command ends with status 1.
 
@@ -121,6 +124,9 @@ struct RelayCommand: ParsableCommand {
     @Option(help: ArgumentHelp("A JSON file with the links.", valueName: "file"), completion: .file())
     var config: String?
 
+    @Flag(help: "If the center has a relay, wait until that ends, and go on for it.")
+    var standby = false
+
     func validate() throws {
         guard (link == nil) != (config == nil) else {
             throw ValidationError("Give --link or --config.")
@@ -160,7 +166,7 @@ struct RelayCommand: ParsableCommand {
             let center = try options.open()
             let logger = Logger(label: "tidings.relay") { _ in TerminalLog() }
             do {
-                let relay = try Relay(center, links: links, logger: logger)
+                let relay = try Relay(center, links: links, standby: standby, logger: logger)
                 let done = DispatchSemaphore(value: 0)
                 let outcome = Locked<Result<Void, any Error>>(.success(()))
                 let task = Task { try await relay.run() }
@@ -172,7 +178,6 @@ struct RelayCommand: ParsableCommand {
                     outcome.withLock { $0 = result }
                     done.signal()
                 }
-                Terminal.note("relaying center \(options.center) on \(counted(links.count, "link"))")
                 done.wait()
                 try outcome.withLock { $0 }.get()
             } catch let error as RelayError {

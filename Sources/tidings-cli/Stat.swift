@@ -85,6 +85,8 @@ private struct Picture: Encodable {
         var observers: Int
         var observersLossless: Int
         var behind: Int
+        /// Of observers of any kind; missing if none of them says it.
+        var distance: Int?
         var payloadsHeld: Int
         var memoryHeld: UInt64
         /// Since the oldest of them; missing if there are none.
@@ -117,7 +119,7 @@ private struct Picture: Encodable {
             Participant(
                 pid: $0.pid, uid: $0.uid, executable: $0.executable, isAlive: $0.isAlive, isOwn: $0.isOwn,
                 joinedAt: $0.joinedAt.formatted(.iso8601), observers: $0.observers,
-                observersLossless: $0.observersLossless, behind: $0.behind,
+                observersLossless: $0.observersLossless, behind: $0.behind, distance: $0.distance,
                 payloadsHeld: $0.payloadsHeld, memoryHeld: $0.memoryHeld,
                 // Never below zero, also if a peer or the clock has gone back.
                 heldSeconds: $0.holdsSince.map { max(0, -$0.timeIntervalSinceNow) },

@@ -53,6 +53,11 @@ struct Schedule: Wired {
         var center: Int32, number: UInt32
         init(_ content: Content) { (center, number) = (content.pid, content.uid) }
     }
+    struct Standby {
+        var log: StandbyLog
+        /// Numbers the names.
+        var core: RelayCore
+    }
     struct AccountKey: Hashable { var origin: Int, name: Int, sequence: UInt64 }
 
     let seed: UInt64
@@ -84,6 +89,9 @@ struct Schedule: Wired {
     var equalAfter = 0
     /// Frames are changed on their way, as a peer could send them. Then the relays must only go on.
     let isHostile: Bool
+    /// Each center has a relay that stands by. What it reads, and when it dies, is decided by a stream of its own.
+    var standbys: [Standby] = []
+    var standbyRandom: Random
     var centers: [SimulatedCenter] = []
     var relays: [RelayCore?] = []
     var wires: [Wire] = []
@@ -108,8 +116,9 @@ struct Schedule: Wired {
     /// [receiver]: which notifications came as values.
     var cameAsValue: [Set<AccountKey>] = []
 
-    init(seed: UInt64, isHostile: Bool) {
+    init(seed: UInt64, isHostile: Bool, hasStandbys: Bool) {
         self.seed = seed
+        standbyRandom = Random(seed: seed ^ 0x57AD)
         self.isHostile = isHostile
         var random = Random(seed: seed)
         topology = Topology.allCases[random.below(Topology.allCases.count)]
@@ -192,6 +201,13 @@ struct Schedule: Wired {
             centers[0].heldNames = NameList(prefixes: ["a"])
             centers[0].heldFrom = holds.map { _ in 0 }
         }
+        if hasStandbys {
+            standbys = centers.map { center in
+                Standby(
+                    log: StandbyLog(at: 0, limit: 8 * center.slots),
+                    core: RelayCore(center: center.origin, slots: center.slots, links: [], position: 0))
+            }
+        }
         for number in 0..<count { start(number) }
     }
 
@@ -203,11 +219,16 @@ struct Schedule: Wired {
         let center = centers[number]
         var core: RelayCore
         if let checkpoint = center.checkpoint {
-            if checkpoint.position < center.oldest { isUncertain = true }
+            if standbyRandom.chance(90) { follow(number) }
+            var log = standbys.isEmpty ? nil : standbys[number].log
+            if let kept = log, kept.begin >= center.oldest || kept.end < center.oldest { log = nil }
+            let oldest = log?.begin ?? center.oldest
+            if checkpoint.position < oldest { isUncertain = true }
             core = RelayCore(
-                checkpoint: checkpoint, oldest: center.oldest, slots: center.slots, links: configurations[number],
+                checkpoint: checkpoint, oldest: oldest, slots: center.slots, links: configurations[number],
                 limits: limits(of: number))
-            core.replay(center.records(from: center.oldest).map { $0.record(&core) })
+            let before = log?.records(before: center.end) { core.number(of: standbys[number].core.name($0)) } ?? []
+            core.replay(before + center.records(from: log?.end ?? oldest).map { $0.record(&core) })
         } else {
             core = RelayCore(
                 center: center.origin, slots: center.slots, links: configurations[number], position: center.end,
@@ -223,6 +244,30 @@ struct Schedule: Wired {
         core.refresh(center.retained(&core), date: clock(number))
         relays[number] = core
         for (wire, link) in wires.enumerated() where link.isUp { connect(wire) }
+    }
+
+    /// The center's second relay reads everything that is in the ring.
+    mutating func follow(_ number: Int) {
+        guard !standbys.isEmpty else { return }
+        let center = centers[number]
+        if standbys[number].log.end < center.oldest { standbys[number].log.lapped(before: center.oldest) }
+        for posted in center.records(from: standbys[number].log.end) {
+            standbys[number].log.read(posted.record(&standbys[number].core))
+        }
+        standbys[number].log.readThrough(center.end)
+    }
+
+    /// It reads now and then, or dies, and another one begins.
+    mutating func stepStandby(_ number: Int) {
+        guard !standbys.isEmpty else { return }
+        if standbyRandom.chance(95) { follow(number) }
+        if standbyRandom.chance(20), let stored = centers[number].checkpoint {
+            standbys[number].log.forget(before: stored.position)
+        }
+        if standbyRandom.chance(1) {
+            standbys[number].log = StandbyLog(
+                at: centers[number].oldest, limit: 8 * centers[number].slots)
+        }
     }
 
     mutating func crash(_ number: Int) {
@@ -258,6 +303,7 @@ struct Schedule: Wired {
             "\(time) post \(number) #\(position) \(names[name].text)"
                 + (isCleared ? " cleared" : isRetained ? " retained" : "")
         )
+        stepStandby(number)
     }
 
     /// Reads up to `most` notifications for the relay, and then carries out up to as many outputs.
@@ -409,6 +455,7 @@ struct Schedule: Wired {
                 + (post.isRetained ? " retained" : "")
         )
         relays[number]!.posted(at: position)
+        stepStandby(number)
     }
 
     var isCyclic: Bool { [.triangle, .ringOfFive, .twoLinks].contains(topology) }

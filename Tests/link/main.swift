@@ -1,14 +1,15 @@
 // Simulates relays: `simulation FIRST COUNT` plays the schedules of COUNT seeds from FIRST on. The first schedule that
 // fails ends it, with the line "seed N: why" and status 1. With `--hostile`, frames are changed on their way, and the
-// relays must only go on.
+// relays must only go on. With `--standbys`, each center has a relay that stands by.
 
 import Glibc
 
 let isHostile = CommandLine.arguments.contains("--hostile")
+let hasStandbys = CommandLine.arguments.contains("--standbys")
 let isOfCalls = CommandLine.arguments.contains("--calls")
 let arguments = CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("--") }.map { UInt64($0) }
 guard arguments.count == 2, let first = arguments[0], let count = arguments[1], count < UInt64.max - first else {
-    print("usage: simulation [--calls] [--hostile] FIRST COUNT")
+    print("usage: simulation [--calls] [--hostile] [--standbys] FIRST COUNT")
     exit(64)
 }
 nonisolated(unsafe) var currentSeed = first
@@ -68,11 +69,13 @@ var figures: [Schedule.Topology: Int] = [:]
 var posts = 0
 var relayed = 0
 var values = 0
+/// Schedules in which a relay was away for longer than its ring, and no other one had read it.
+var uncertain = 0
 /// Of the schedules in which centers post without a pause: milliseconds until their values were equal.
 var equalAfter: [Int] = []
 for seed in first..<(first + count) {
     currentSeed = seed
-    var schedule = Schedule(seed: seed, isHostile: isHostile)
+    var schedule = Schedule(seed: seed, isHostile: isHostile, hasStandbys: hasStandbys)
     do {
         try schedule.play()
     } catch {
@@ -81,6 +84,7 @@ for seed in first..<(first + count) {
     }
     figures[schedule.topology, default: 0] += 1
     values += schedule.values
+    uncertain += schedule.isUncertain ? 1 : 0
     if schedule.isBusy, !schedule.isMixed, !schedule.isSized, !schedule.isLossless, !isHostile {
         equalAfter.append(schedule.equalAfter)
     }
@@ -91,7 +95,8 @@ for seed in first..<(first + count) {
 }
 let topologies = figures.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key) \($0.value)" }
 print(
-    "\(count) schedules from seed \(first): \(posts) posts, \(relayed) of them relayed, \(values) values compared; "
+    "\(count) schedules from seed \(first): \(posts) posts, \(relayed) of them relayed, \(values) values compared, "
+        + "\(uncertain) schedules with upper bounds; "
         + topologies.joined(separator: ", "))
 if !equalAfter.isEmpty {
     equalAfter.sort()

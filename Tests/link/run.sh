@@ -4,6 +4,7 @@
 #   Tests/link/run.sh [SEED [COUNT]]        what CI runs: the kept seeds, COUNT schedules (8,000) from SEED on, the mutants
 #   Tests/link/run.sh --seeds FIRST COUNT   schedules alone
 #   Tests/link/run.sh --hostile FIRST COUNT   schedules alone, with frames that are changed on their way
+#   Tests/link/run.sh --standbys FIRST COUNT   schedules alone, in which each center has a relay that stands by
 #   Tests/link/run.sh --calls [--hostile] FIRST COUNT   schedules of requests and participants
 #   Tests/link/run.sh --transports [TEST…]  the conformance suite over NATS and TLS
 #   Tests/link/run.sh --figures [COUNT [BYTES [NAMES]]]   what the link core costs for each notification
@@ -110,7 +111,7 @@ transports() {
     python3 Tests/link/credentials.py "$work"
     # A test that hangs is ended. The ports are this process's own, so that two runs do not meet.
     for kind in nats tls; do
-        timeout -k 5 300 ".build-service/$1/LinkTransports" "$kind" "$work" $((20000 + $$ % 1000 * 10)) "${@:2}" || status=1
+        timeout -k 5 900 ".build-service/$1/LinkTransports" "$kind" "$work" $((20000 + $$ % 1000 * 10)) "${@:2}" || status=1
     done
     return "$status"
 }
@@ -152,7 +153,7 @@ find_seeds() {
 if [[ ! ${1:-} =~ ^--(find|transports|figures|transport-figures|transport-mutants)$ ]]; then build "$work/simulation" -O; fi
 case ${1:-} in
     --seeds) "$work/simulation" "$2" "$3" ;;
-    --hostile) "$work/simulation" --hostile "$2" "$3" ;;
+    --hostile | --standbys) "$work/simulation" "$1" "$2" "$3" ;;
     --calls) "$work/simulation" "$@" ;;
     --mutants) mutants "${@:2}" ;;
     --figures) figures "${@:2}" ;;
@@ -169,6 +170,7 @@ case ${1:-} in
         while read -r kept; do "$work/simulation" "$kept" 1 >"$work/report" || { cat "$work/report"; exit 1; }; done <Tests/link/found
         "$work/simulation" "$seed" "$count"
         "$work/simulation" --hostile "$seed" "$((count / 4))"
+        "$work/simulation" --standbys "$seed" "$((count / 2))"
         "$work/simulation" --calls "$seed" "$count"
         "$work/simulation" --calls --hostile "$seed" "$((count / 4))"
         mutants

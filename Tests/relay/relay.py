@@ -11,6 +11,9 @@ stream     Two centers post at the same time. Each notification arrives once, in
 server     The same, while the server is killed and started again, and is stopped.
 kills      The same, while the relays are killed and started again.
 lapped     A relay is stopped while its ring goes round: what was lost is counted exactly.
+standby    A second relay takes the place of one that is stopped and killed, or ended. What the ring loses meanwhile is
+           counted exactly. If the second one was stopped, too, not less is counted than was lost. If it does not take
+           the place of one that is killed, a third one does.
 triangle   Three centers, each linked with each: every notification arrives once.
 held       A lossless observer holds posts back at the destination: the origin's posters do not wait for it, and the
            destination's own notifications go on. Nothing is lost.
@@ -25,6 +28,8 @@ rate       A link takes so many notifications a second, and loses none.
 loops      A request that came by a link goes to no other one.
 presence   Participants of another machine join, leave and die. A short interruption ends none; those of a relay that
            stands still, or of the own one that is killed, are gone.
+links      Two links join the same centers: each notification arrives once. SIGHUP takes one of them away and adds one
+           to a third center, and nothing is lost.
 reload     SIGHUP adds a link's name without a gap. A file that is not valid changes nothing.
 idle       An idle link sends at most one message a second in each direction, and its relay hardly computes.
 bad        Each bad input has its line.
@@ -357,6 +362,95 @@ def scene_lapped():
     account = found["com.example.a"]
     expect(account["received"] + account["lost"] == 2015 and account["lost"] > 0, found)
     expect(account["twice"] == 0, found)
+
+
+def scene_standby():
+    server = Server()
+    a, b = Site("a", 256), Site("b")
+    a.link(server)
+    b.link(server)
+    a.connected(b)
+    b.connected(a)
+
+    def stand_by():
+        one = program("relay", "--center", "a", *a.arguments, "--standby")
+        one.says("standing by")
+        return one
+
+    def is_level(one):
+        stat = json.loads(command("stat", "--center", "a", "--json").stdout)
+        own = [each for each in stat["participants"] if each["pid"] == one.process.pid and each["observers"]]
+        return own and all(each.get("distance") == 0 for each in own)
+
+    def take_over(one):
+        a.relay = one
+        one.says("has ended; this one goes on")
+        a.connected(b)
+
+    def post(name, count):
+        a.post(f"com.example.{name}", count)
+        posted[name] += count
+
+    def judged(lost):
+        post("a", 5)
+        post("b", 5)
+        a.post("com.example.end")
+        found, _, missed = accounts(checker)
+        expect(missed == 0, "the checker itself missed", missed)
+        result = {name: found[f"com.example.{name}"] for name in posted}
+        for name, account in result.items():
+            expect(account["twice"] == 0, name, account)
+            result[name]["new"] = account["received"] + account["lost"] - lost.get(name, 0)
+        return result
+
+    posted = dict.fromkeys("ab", 0)
+    checker = b.checker(1)
+    standby = stand_by()
+    # The relay stands still while the ring goes round, and is killed.
+    post("a", 10)
+    post("b", 10)
+    wait_until(lambda: b.figure("posted") == 20)
+    a.relay.process.send_signal(signal.SIGSTOP)
+    for _ in range(10):
+        post("a", 60)
+        post("b", 40)
+        wait_until(lambda: is_level(standby))
+    a.kill()
+    take_over(standby)
+    # A relay that ends leaves nothing out.
+    standby = stand_by()
+    post("a", 10)
+    a.relay.process.terminate()
+    expect(a.relay.process.wait() == 0, "SIGTERM has not ended a relay well")
+    post("b", 10)
+    take_over(standby)
+    found = judged({})
+    for name, account in found.items():
+        expect(account["lost"] > 0 and account["new"] == posted[name], name, account, "posted", posted)
+    # One that stands by ends like any other one, and does not stand in the way of the next one if it is stopped.
+    standby = stand_by()
+    standby.process.terminate()
+    expect(standby.process.wait() == 0, "SIGTERM has not ended a relay well")
+    standby = stand_by()
+    expect("another relay has it" in command("relay", "--center", "a", *a.arguments, check=False).stderr, "a third relay")
+    standby.process.send_signal(signal.SIGSTOP)
+    a.kill()
+    a.again()
+    a.connected(b)
+    standby.process.kill()
+    # Both stand still.
+    posted = dict.fromkeys("ab", 0)
+    checker = b.checker(1)
+    standby = stand_by()
+    for one in a.relay, standby:
+        one.process.send_signal(signal.SIGSTOP)
+    post("a", 400)
+    post("b", 400)
+    standby.process.send_signal(signal.SIGCONT)
+    a.kill()
+    take_over(standby)
+    for name, account in judged({name: account["lost"] for name, account in found.items()}).items():
+        expect(account["new"] >= posted[name], name, account, "posted", posted)
 
 
 def scene_triangle():
@@ -722,6 +816,46 @@ def served(site):
     return {name["name"].removeprefix("tidings.requests."): name["observers"] for name in names if name["observers"]}
 
 
+def scene_links():
+    server = Server()
+    a, b, c = Site("a"), Site("b"), Site("c")
+
+    def write(site, *names):
+        path = os.path.join(directory, f"{site.name}.json")
+        links = [{"name": name, "url": server.url, "out": [NAMES], "in": [NAMES]} for name in names]
+        pathlib.Path(path).write_text(json.dumps({"links": links}))
+        return path
+
+    for site in a, b:
+        site.relays("--config", write(site, "one", "two"))
+    for site, other in (a, b), (b, a):
+        for _ in range(2):
+            site.connected(other)
+    checker = b.checker(1)
+    poster = a.poster("com.example.a", 2000, 500)
+
+    def posted():
+        state = b.state("tidings.relay.links")
+        return sum(link["posted"] for link in json.loads(state)["links"]) if state else 0
+
+    wait_until(lambda: posted() >= 100)
+    write(a, "one")
+    a.relay.process.send_signal(signal.SIGHUP)
+    a.relay.says("read .*: 1 link")
+    c.relays("--config", write(c, "three"))
+    write(a, "one", "three")
+    a.relay.process.send_signal(signal.SIGHUP)
+    a.relay.says("read .*: 2 links")
+    c.connected(a)
+    a.connected(c)
+    other = c.checker(1)
+    a.post("com.example.new", 3)
+    expect(poster.wait() == 0, "the poster failed")
+    a.post("com.example.end")
+    balanced(checker, {"com.example.a": 2000, "com.example.new": 3})
+    balanced(other, {"com.example.new": 3})
+
+
 def scene_reload():
     server = Server()
     a, b = Site("a"), Site("b")
@@ -869,12 +1003,38 @@ def scene_bad():
     g = Site("g")
     g.relays("--link", fake.url, "--out", NAMES)
     g.relay.says("2.8.4.*2.9")
+    # A peer of another version.
+    newer = Server()
+    h = Site("h")
+    h.link(newer)
+    peer_of_version(2, newer)
+    h.relay.says("the relay at the other end speaks version 2 of the link protocol, and this one version 1; install")
     # The center is removed: the relay ends.
     command("remove", "c", "--force")
     c.relay.says('center "c" was removed')
     expect(c.relay.process.wait() == 1, "a relay went on without its center")
     # The trouble that it made is forgotten after 10 s.
     wait_until(lambda: "uses this link name, too" not in command("doctor").stdout)
+
+
+def peer_of_version(version, server):
+    """Answers a relay's greeting with its own bytes, as a relay of another version would send them."""
+    connection = socket.create_connection(("127.0.0.1", int(server.url.rsplit(":", 1)[1])))
+    connection.sendall(b'CONNECT {"verbose":false}\r\nSUB tidings.link.default 1\r\n')
+    with connection, connection.makefile("rb") as lines:
+        for line in lines:
+            if line.startswith(b"PING"):
+                connection.sendall(b"PONG\r\n")
+            elif line.startswith(b"MSG"):
+                frame = bytearray(lines.read(int(line.split()[-1]) + 2)[:-2])
+                # The format, two sessions, the kind, and the version: FrameCoding.swift.
+                if frame[0] == 0xA7 and frame[17] == 1 and frame[18] == 1:
+                    frame[1] ^= 0xFF
+                    frame[18] = version
+                    connection.sendall(b"PUB tidings.link.default %d\r\n%s\r\nPING\r\n" % (len(frame), frame))
+                    while not lines.readline().startswith(b"PONG"):
+                        pass
+                    return
 
 
 class FakeServer:

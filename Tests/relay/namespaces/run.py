@@ -2,6 +2,7 @@
 """The relay between hosts: each is a network namespace with a center, a relay, posters and observers of its own.
 
     Tests/relay/namespaces/run.py COMMAND [--transport nats|cluster|tls] [--hosts N] [--seconds S] [--posts N] [--seed N]
+    Tests/relay/namespaces/run.py COMMAND --standby …                           a second relay at each host
     Tests/relay/namespaces/run.py COMMAND --self-test                           agents that err are found
     Tests/relay/namespaces/run.py COMMAND --program [--transport …] [--hosts N]   a program of each host (program.swift)
     Tests/relay/namespaces/run.py COMMAND --seconds 600 --posts 10e6 --hosts 5  the long form
@@ -149,8 +150,9 @@ class Host:
         self.space = run.network.hosts[number - 1]
         self.names = []
         self.log = run.work / f"relay{number}.log"
-        self.relay = self.server = self.setter = self.watcher = None
+        self.relay = self.standby = self.server = self.setter = self.watcher = None
         self.posters = {}
+        self.relays = self.standbys = 0
         self.agent = self.start(run.host, "agent", "player", run.options.slots, run.options.fault, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.answering = Answering(f"the agent of host {number}", self.agent)
         self.answering.expect("ready")
@@ -185,10 +187,33 @@ class Host:
             arguments += ["-c", configuration]
         self.server = self.start(SERVER, *arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def start_relay(self):
+    def start_relay(self, *options):
         with open(self.log, "a") as log:
-            self.relay = self.start(self.run.options.command, "relay", "--center", "player", "--config",
-                                    self.run.work / f"relay{self.number}.json", stdout=log, stderr=log)
+            return self.start(self.run.options.command, "relay", "--center", "player", "--config",
+                              self.run.work / f"relay{self.number}.json", *options, stdout=log, stderr=log)
+
+    def kill_relay(self):
+        """The one that stands by takes its place."""
+        if self.run.options.standby:
+            self.says("standing by", self.standbys)
+            self.says("relaying", self.relays)
+        kill(self.relay)
+        self.relay, self.standby = self.standby, None
+        self.relays += self.relay is not None
+
+    def start_relays(self):
+        """Those that the host lacks."""
+        if not self.relay:
+            self.relay = self.start_relay()
+            self.relays += 1
+        if self.run.options.standby and not self.standby:
+            self.says("relaying", 1)
+            self.standby = self.start_relay("--standby")
+            self.standbys += 1
+
+    def says(self, text, count):
+        """Waits until the relays of this host have said so as often."""
+        self.run.wait(f"{text}, {count} times", lambda: self.log.read_text().count(text) >= count)
 
     def start_poster(self, poster):
         name = f"ns.n.{self.number}.{poster}.{len(self.names)}"
@@ -203,7 +228,7 @@ class Host:
 
     def alive(self):
         """Whatever should run and does not, by itself, is a fault."""
-        for what in ("relay", "server", "setter", "watcher", "agent"):
+        for what in ("relay", "standby", "server", "setter", "watcher", "agent"):
             process = getattr(self, what)
             if process and process.poll() is not None:
                 raise Wrong(f"host {self.number}: the {what} ended with {process.returncode}: {self.tail()}")
@@ -294,7 +319,7 @@ class Run:
         for number in self.servers():
             self.hosts[number - 1].start_server()
         for host in self.hosts:
-            host.start_relay()
+            host.start_relays()
         # Names are counted from the first one on if all links work before it is posted.
         ends = {number: sum(number in link for link in self.links()) for number in self.numbers}
         self.wait("the first connection of all links", lambda: all(
@@ -344,9 +369,8 @@ class Run:
             self.network.spoil(host.number, *self.random.choice(
                 [(20, 1), (0, 0, 5), (0, 0, 0, 10), (1, 10), (5, 5, 1, 2)]))
         elif what == "relay":
-            kill(host.relay)
-            host.relay = None
-            self.random.random() < 0.5 and host.start_relay()
+            host.kill_relay()
+            (self.random.random() < 0.5 or self.options.standby) and host.start_relays()
         elif what == "server" and self.servers():
             server = self.hosts[self.random.choice(self.servers()) - 1]
             kill(server.server)
@@ -374,8 +398,7 @@ class Run:
             if not self.hosts[number - 1].server:
                 self.hosts[number - 1].start_server()
         for host in self.hosts:
-            if not host.relay:
-                host.start_relay()
+            host.start_relays()
             self.network.spoil(host.number)
         for host in self.cut:
             self.network.join(host.number)
@@ -432,12 +455,13 @@ class Run:
 
     def end(self):
         for host in getattr(self, "hosts", []):
-            for process in (host.relay, host.server, host.setter, host.watcher, host.agent, *host.posters.values()):
+            for process in (host.relay, host.standby, host.server, host.setter, host.watcher, host.agent, *host.posters.values()):
                 kill(process)
         self.network.remove()
 
     def judge(self):
         reports = {host.number: host.report() for host in self.hosts}
+        exact = self.options.standby and not any("this one has not read" in host.log.read_text() for host in self.hosts)
         in_all = sum(reports[host.number][0][name][0][1] for host in self.hosts for name in host.names)
         wrong, posted, lost, unsure, received, missed, silent = [], 0, 0, 0, 0, 0, 0
         for host in self.hosts:
@@ -461,7 +485,7 @@ class Run:
                     # Losses that are perhaps none are there only if a relay was away for longer than its ring (C3 of
                     # the design note), and so are accounts that begin later. If an agent was lapped itself, its numbers
                     # can't tell this.
-                    if twice or order or not ended:
+                    if twice or order or not ended or exact and (perhaps or base):
                         wrong.append(line)
                     elif not other_missed and (untold or not 0 <= here + gone - (counted - base) <= perhaps):
                         wrong.append(line)
@@ -495,6 +519,7 @@ def main():
     parser.add_argument("--fault", choices=["", "drop", "twice", "swap"], default="", help=argparse.SUPPRESS)
     parser.add_argument("--clocks", type=int, choices=[0, 1], default=1, help="0: all clocks are right")
     parser.add_argument("--self-test", action="store_true", help="agents that err must be found")
+    parser.add_argument("--standby", action="store_true", help="each host has a second relay, and losses must be exact")
     parser.add_argument("--program", action="store_true", help="a program of each host, and no faults")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
