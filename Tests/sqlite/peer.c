@@ -84,6 +84,8 @@ static int64_t number(sqlite3 *db, const char *sql) {
 // Until there is a table "stop": waits, and now and then counts the commits since the last time. "COUNTER WAKES". The
 // table is visible before its commit is posted, so the counter can be that of the commit before.
 static char *follow(sqlite3 *db) {
+    // From here on each commit is told, also if the table is there before the first wait below.
+    (void)number(db, "SELECT tidings_wait('main', 0, 0, 1)");
     int64_t counter = number(db, "SELECT max(counter) FROM tidings_changes('main')"), wakes = 0, counted = counter;
     while (number(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'stop'") == 0) {
         // Own commits, too, so that what it reads by itself does not count: it makes none.
