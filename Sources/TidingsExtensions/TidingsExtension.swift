@@ -60,9 +60,11 @@ extension TidingsExtension {
     ///
     /// A program that was not started by a host ends with a line on standard error and status 1.
     public static func main() async {
-        let end = AsyncStream<Void>.makeStream()
-        let (program, host): (Self, HostConnection)
+        let (end, termination) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
+        let (program, host, terminated): (Self, HostConnection, SocketWatch)
         do throws(ExtensionError) {
+            // First: SIGTERM would end the process as a death, and the host would post its last will.
+            terminated = try Termination.watch { termination.continuation.yield() }
             program = Self()
             // Receiving waits for the host.
             host = try await DispatchQueue.global().result { [will = program.will] () throws(ExtensionError) in
@@ -70,8 +72,7 @@ extension TidingsExtension {
             }
         } catch { fail(error) }
         let running = Task { try await program.run(host) }
-        let terminated: SocketWatch
-        do throws(ExtensionError) { terminated = try Termination.watch { running.cancel() } } catch { fail(error) }
+        Task { for await _ in termination.stream { running.cancel() } }
         Task {
             for await _ in end.stream { break }
             running.cancel()

@@ -96,6 +96,10 @@ enum Main {
 }
 
 struct ExtensionPeer: TidingsExtension {
+    init() {
+        if CommandLine.arguments[1] == "terminatedEarly" { kill(getpid(), SIGTERM) }
+    }
+
     var will: Center.Will? {
         CommandLine.arguments[1] == "leavesWill" ? .init(Liked(title: "will of \(getpid())")) : nil
     }
@@ -109,6 +113,9 @@ struct ExtensionPeer: TidingsExtension {
             try host.ready()
             kill(getpid(), SIGKILL)
         case "neverReady": try await forever()
+        case "terminatedEarly":
+            try host.ready()
+            try await forever()
         case "ignoresTermination":
             signal(SIGTERM, SIG_IGN)
             try host.ready()

@@ -125,6 +125,9 @@ struct LaunchTests {
         }
         await one.stop()
         expectEqual(await one.allEvents(), [.exited(status: 0)])
+        // SIGTERM comes before the program's work has begun.
+        let early = try await stage.host.launch(Stage.specification("terminatedEarly"))
+        expectEqual(await early.allEvents().last, .exited(status: 0))
         // An extension that ignores SIGTERM is killed.
         let stubborn = try await stage.host.launch(Stage.specification("ignoresTermination"))
         await stubborn.stop(timeout: .milliseconds(50))
