@@ -56,14 +56,15 @@
         /// Opens the center a second time, and reads what an earlier relay has stored. Links begin to connect, unless
         /// the relay stands by; notifications pass in ``run()``.
         ///
+        /// Waits for at most 5 s if the center has no relay, and one that stands by does not take it.
+        ///
         /// - Parameters:
         ///   - center: a center with a file that this process may post to.
         ///   - links: at least one; each name once.
         ///   - standby: if another relay has the center, this one waits in ``run()`` until that ends, and goes on for
         ///     it. Until then it reads the center's ring as an observer, and connects no link.
         ///   - logger: receives a line when a link connects, ends or has a problem.
-        /// - Throws: ``RelayError``: `.invalidLink`, `.isRelayed` (another relay has the center), `.center`. Waits for
-        ///   at most 5 s while another relay is to take the center, and does not.
+        /// - Throws: ``RelayError``: `.invalidLink`, `.isRelayed` (another relay has the center), `.center`.
         public init(
             _ center: SharedNotificationCenter, links: [Link], standby: Bool = false, logger: Logger
         ) throws(RelayError) {
@@ -72,6 +73,7 @@
             var isTaken = try port.takeCenter(standby: standby)
             while !isTaken, !standby {
                 guard port.freeSince != nil else { throw port.isRelayed }
+                // No event tells that another process has taken a lock, and a wait for a lock has no timeout.
                 usleep(10_000)
                 isTaken = try port.takeCenter(standby: false)
             }
