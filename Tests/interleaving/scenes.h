@@ -67,6 +67,7 @@ SCENE(changing, "names are added and removed while another thread waits", .chang
 SCENE(cancelling, "nothing comes after a removal", .changes = 1)
 SCENE(names_come_and_go, "names take each other's places in a full table", .changes = 1)
 SCENE(names_come_and_go_twice, "two do so", .changes = 1)
+SCENE(place_freed_again, "one finds the only place free, and another uses and frees it", .changes = 2)
 SCENE(predecessor_reused, "one takes a name out, and another uses the entry before it in the chain again", .changes = 1)
 SCENE(one_reader_changing, "names are added and removed while a reader waits", .changes = 1, .buffers = true)
 SCENE(interrupting, "an interruption is never missed", .changes = 3, .buffers = true)

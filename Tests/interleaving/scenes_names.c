@@ -193,6 +193,42 @@ void names_come_and_go_twice(void) {
     names_come_and_go();
 }
 
+// One thread adds names, posts and closes its observers, in a table with a single place. Another one searches the table
+// meanwhile: it may have found the place free before.
+static void use_and_free(void *center) {
+    tidings_publisher *a = publisher(center, "a");
+    static const char *const names[] = {"a", "c"};
+    for (int i = 0; i < 2; i++) {
+        tidings_observer *observer;
+        uint32_t subscription;
+        if (tidings_observer_open(center, 0, &observer) != 0) machine_violation("can't open an observer");
+        int result = tidings_observer_add(observer, names[i], 1, NULL, 0, 0, &subscription);
+        if (result != 0 && result != -ENOSPC) machine_violation("can't add: %d", result);
+        result = tidings_post(a, "a", 1, NULL, NULL);
+        if (result != 0) machine_violation("can't post: %d", result);
+        tidings_observer_close(observer);
+    }
+    tidings_publisher_close(a);
+}
+static void find_no_record(void *center) {
+    tidings_observer *observer;
+    uint32_t subscription;
+    tidings_delivery d;
+    if (tidings_observer_open(center, 0, &observer) != 0) machine_violation("can't open an observer");
+    int result = tidings_observer_add(observer, "b", 1, NULL, 0, TIDINGS_ADD_HISTORY, &subscription);
+    if (result != 0 && result != -ENOSPC) machine_violation("can't add: %d", result);
+    if (result == 0 && (result = tidings_next(observer, 0, &d)) == 0)
+        machine_violation("a record of \"a\" at %lu counts as one of \"b\"", (unsigned long)d.sequence);
+    tidings_observer_close(observer);
+}
+void place_freed_again(void) {
+    open_center();
+    tidings_center *one = handle(), *two = handle();
+    machine_fiber("observer X", one, find_no_record, one);
+    machine_fiber("observer Y", two, use_and_free, two);
+    director->segment.shape.names = one->segment.shape.names = two->segment.shape.names = TIDINGS__NAME_FIRST + 1;
+}
+
 static void interrupt(void *argument) { tidings_observer_interrupt(((watcher *)argument)->observer); }
 static void watch_until_interrupted(void *argument) {
     watcher *w = argument;

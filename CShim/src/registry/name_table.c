@@ -164,9 +164,10 @@ static bool no_eviction_knows(tidings__segment *s, const tidings__name *entry) {
     return tidings__ev_length(ev) == 0 && tidings__cas(word, &ev, tidings__ev_idle(tidings__ev_start(ev), ev + 1));
 }
 
-// Free entries in quarantine that a walk of the table has met.
+// Free entries in quarantine that a walk of the table has met, and their states then.
 typedef struct waiting {
     uint32_t count, entries[SCANS];
+    uint64_t states[SCANS];
 } waiting;
 
 // What is left of the work that all searches of one call may do. A hostile peer can take each entry that a search
@@ -177,11 +178,15 @@ typedef struct search {
     uint64_t table, ring;  // as of `tidings__name_budget`
 } search;
 
-static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index) {
-    tidings__name *entry = &s->names[index];
-    uint64_t state = tidings__acquire(&entry->state);
+// Invariant N5: `state` was read before the entry was found to be out of quarantine. If another process has used the
+// entry since, the generation is another one, and the ring may hold records of that use.
+static bool take_free(tidings__segment *s, uint32_t participant, uint32_t index, uint64_t state) {
+#ifdef MUTANT_FREE_ENTRY_USED_SINCE  // Found by: interleaving place_freed_again
+    state = tidings__acquire(&s->names[index].state);
+#endif
     return STATE(state) == TIDINGS__NAME_FREE &&
-           tidings__cas(&entry->state, &state, state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING));
+           tidings__cas(&s->names[index].state, &state,
+                        state_of(GENERATION(state) + 1, participant, TIDINGS__NAME_PREPARING));
 }
 
 // The most entries that one walk takes out: each makes every poster resolve its name again.
@@ -197,15 +202,19 @@ static bool search_table(tidings__segment *s, uint32_t participant, uint32_t lim
         if (candidate >= limit || candidate < TIDINGS__NAME_FIRST) candidate = TIDINGS__NAME_FIRST;
         const tidings__name *entry = &s->names[candidate];
         tidings__name_ahead(s, candidate, limit);
-        if (STATE(tidings__acquire(&entry->state)) != TIDINGS__NAME_FREE) {
+        uint64_t state = tidings__acquire(&entry->state);
+        if (STATE(state) != TIDINGS__NAME_FREE) {
             if (taken_out == TAKEN_OUT_MOST || left->table == 0) continue;
             if (!tidings__name_take_out(s, participant, candidate, &left->table)) continue;
             taken_out++;
+            state = tidings__acquire(&entry->state);
         }
         // Invariant N5: an entry in quarantine waits.
         if ((int64_t)(tidings__acquire(&entry->birth) - oldest) > 0) {
-            if (waiting->count < SCANS) waiting->entries[waiting->count++] = candidate;
-        } else if (take_free(s, participant, candidate)) {
+            if (waiting->count == SCANS) continue;
+            waiting->entries[waiting->count] = candidate;
+            waiting->states[waiting->count++] = state;
+        } else if (take_free(s, participant, candidate, state)) {
             *index = candidate;
             return true;
         }
@@ -226,8 +235,9 @@ static int take_entry(tidings__segment *s, uint32_t participant, search *left, u
     for (uint32_t steps = limit; !found && steps < s->shape.names && limit < s->shape.names; steps++) {
         const int error = tidings__back_names(s, limit + 1);
         if (error) return error;
+        const uint64_t state = tidings__acquire(&s->names[limit].state);
         const bool taken = (int64_t)(tidings__acquire(&s->names[limit].birth) - oldest) <= 0 &&
-                           take_free(s, participant, limit);
+                           take_free(s, participant, limit, state);
         // The entry is taken, by this call or by a process that died before it counted the entry: count it.
         uint64_t expected = limit;
         tidings__cas(used, &expected, limit + 1);
@@ -244,7 +254,7 @@ static int take_entry(tidings__segment *s, uint32_t participant, search *left, u
         *index = waiting.entries[i];
         left->ring -= s->shape.slots;
         found = no_eviction_knows(s, &s->names[*index]) && !tidings__ring_may_hold(s, *index, false) &&
-                take_free(s, participant, *index);
+                take_free(s, participant, *index, waiting.states[i]);
     }
     if (found) {
         tidings__set_relaxed(&turn, *index + 1);
