@@ -8,20 +8,20 @@ import Synchronization
 /// with a thread or a lock remembers the generation in which it was made. Comparing two integers shows whether the
 /// object can be used.
 enum Forking {
-    private static let count = Atomic<UInt>(0)
+    // Written by the only thread of a forked child, before any other thread begins. Not an `Atomic`: without the
+    // optimizer, Swift would make one at its first use, under a lock that Swift takes at each use if a program runs
+    // under the thread sanitizer. The child would wait for a thread that holds it in the parent.
+    nonisolated(unsafe) private static var count: UInt = 0
 
     private static let registration: Void = {
-        // Made before the first fork: the child can't wait for a thread that is making it.
-        _ = generation
-        // Runs in the child, in its only thread. Async-signal-safe: a single atomic add.
-        pthread_atfork(nil, nil, { Forking.count.add(1, ordering: .relaxed) })
+        // Runs in the child, in its only thread. Async-signal-safe.
+        pthread_atfork(nil, nil, { Forking.count += 1 })
     }()
 
     /// Must be called before the first fork that is to be detected. Opening a center calls it.
     static func begin() { _ = registration }
 
-    // Relaxed: the child's other threads all begin after its fork, so they see the new count.
-    static var generation: UInt { count.load(ordering: .relaxed) }
+    static var generation: UInt { count }
 }
 
 /// An object of which each process has its own, made at first use. A forked child makes a new one.

@@ -1,7 +1,10 @@
+import Dispatch
 import Foundation
+import Synchronization
 import Testing
-import Tidings
 import TidingsExtensions
+
+@testable import Tidings
 
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct LaunchTests {
@@ -212,6 +215,24 @@ struct LaunchTests {
     private func parent(of pid: Int32) throws -> Int32 {
         let status = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
         return Int32(status[status.lastIndex(of: ")")!...].split(separator: " ")[2])!
+    }
+
+    /// A launcher is a forked child of a program with threads. It must not wait for a lock that one of them held at the
+    /// fork. Under the thread sanitizer, Swift takes a lock at each use of a lazy global.
+    @Test func launchersAreForkedBesideThreadsThatUseTheLibrary() async throws {
+        let isOver = Mutex(false)
+        defer { isOver.withLock { $0 = true } }
+        for _ in 0..<3 {
+            DispatchQueue(label: "busy").async {
+                while !isOver.withLock({ $0 }) { for _ in 0..<1000 { _ = Forking.generation } }
+            }
+        }
+        for _ in 0..<10 {
+            let stage = try Stage()
+            let one = try await stage.commands()
+            expectEqual(try await one.command("echo on"), "on")
+            await stage.host.stopAll()
+        }
     }
 
     @Test func manyExtensionsAtOnce() async throws {
