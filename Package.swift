@@ -359,7 +359,8 @@ let package = Package(
             name: "TidingsServiceTests",
             dependencies: [
                 "ChildProcesses", "ServicePeer", "Tidings", "TidingsAdministration", "TidingsFoundation",
-                "TidingsService", "TidingsTesting", ofServers("ServiceLifecycle", "swift-service-lifecycle"),
+                .target(name: "TidingsRelay", condition: withRelay), "TidingsService", "TidingsTesting",
+                ofServers("ServiceLifecycle", "swift-service-lifecycle"),
                 ofServers("ServiceLifecycleTestKit", "swift-service-lifecycle"), ofServers("Logging", "swift-log"),
                 ofServers("InMemoryLogging", "swift-log"), ofServers("Metrics", "swift-metrics"),
                 ofServers("MetricsTestKit", "swift-metrics"), ofServers("Tracing", "swift-distributed-tracing"),

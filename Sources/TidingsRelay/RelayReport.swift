@@ -308,10 +308,16 @@
                 meters[link.name] = meter
                 meter.record(link, lost: state.lost)
             }
+            // Links that a new configuration has no more.
+            for (name, meter) in meters where !state.links.contains(where: { $0.name == name }) {
+                meter.end()
+                meters[name] = nil
+            }
         }
 
         func ended() {
             try? center.setState(nil as Relay.State?, for: Relay.stateName)
+            for meter in meters.values { meter.end() }
         }
 
         private static func phase(_ lane: RelayLane, _ peer: Origin?) -> Relay.LinkState.Phase {
@@ -409,6 +415,12 @@
             lost.record(Int64(clamping: total))
             if let seconds = link.roundTrip { roundTrip.record(seconds) }
             last = link
+        }
+
+        /// The link has ended with its relay, or was removed: it is down, and nothing waits for it any more.
+        func end() {
+            up.record(0)
+            lag.record(0)
         }
     }
 #endif
