@@ -24,4 +24,4 @@ else
 fi
 
 # Without a mutant, no test takes 5 s.
-.ci/swift-mutants "$build" service TidingsService ServicePeer "-D Service" "$@"
+.ci/swift-mutants "$build" service TidingsService ServicePeer "-D Service -lnats -lstdc++" "$@"
