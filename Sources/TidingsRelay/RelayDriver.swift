@@ -433,12 +433,13 @@
             }
             now = Self.monotonic()
             core.advance(to: now / 1_000_000)
-            for (number, event) in early { apply(event, number) }
-            early = []
             try beginRequests()
             // First of all it stores its state.
             var hasMore = try carryOut()
             report.begins(lanes.count)
+            // Now, so that the lines of links come after that of the relay.
+            for (number, event) in early { apply(event, number) }
+            early = []
             while true {
                 now = Self.monotonic()
                 if let failure { throw failure }
